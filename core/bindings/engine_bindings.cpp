@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/class_bindings.hpp"
+#include "bindings/class_state.hpp"
 #include "bindings/lock.hpp"
 #include "bindings/named_example.hpp"
 #include "bindings/read_bindings.hpp"
@@ -36,6 +38,19 @@ class LockedEngine {
                std::size_t threads)
       : engine_(rule, parameter, settings_of(threshold, strict, update_margin, bias, named, width, growing, members, joined, threads),
                 limit_bytes) {}
+  // A panel of several classes.
+  LockedEngine(const Settings& settings, std::size_t limit_bytes) : engine_(ClassPlay::id, 0, settings, limit_bytes) {}
+
+  // For other bindings. The caller of `engine` holds the lock.
+  Engine& engine() { return engine_; }
+  template <class... BeforeWaiting>
+  auto take(BeforeWaiting... before_waiting) {
+    return lock_.take(before_waiting...);
+  }
+  template <class Work>
+  void without_gil(Work work) {
+    lock_.without_gil(work);
+  }
 
   template <class Batch>
   nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions,
@@ -244,22 +259,23 @@ class LockedEngine {
   // mixture, mistakes of the best member or mixer).
   nb::tuple standings() {
     const auto lock = lock_.take();
-    if (engine_.panel() == nullptr) throw nb::value_error("this engine is not a panel");
-    const panel::Core& core = engine_.panel()->core();
-    nb::list all;
-    for (const panel::Standing& each : core.standings()) all.append(nb::make_tuple(each.mistakes, each.loss, each.share, each.weight));
-    const panel::Totals totals = core.totals();
-    return nb::make_tuple(all, nb::make_tuple(totals.rounds, totals.mistakes, totals.overrides, totals.loss, totals.fewest));
+    return with_panel([](const auto& core) {
+      nb::list all;
+      for (const panel::Standing& each : core.standings()) all.append(nb::make_tuple(each.mistakes, each.loss, each.share, each.weight));
+      const panel::Totals totals = core.totals();
+      return nb::make_tuple(all, nb::make_tuple(totals.rounds, totals.mistakes, totals.overrides, totals.loss, totals.fewest));
+    });
   }
 
   // Of a panel: (round, member) of each change of the leader.
   nb::list leadership() {
     const auto lock = lock_.take();
-    if (engine_.panel() == nullptr) throw nb::value_error("this engine is not a panel");
-    nb::list all;
-    const panel::Leadership& leads = engine_.panel()->core().leadership();
-    for (std::size_t k = 0; k < leads.rounds.size(); ++k) all.append(nb::make_tuple(leads.rounds[k], leads.members[k]));
-    return all;
+    return with_panel([](const auto& core) {
+      nb::list all;
+      const panel::Leadership& leads = core.leadership();
+      for (std::size_t k = 0; k < leads.rounds.size(); ++k) all.append(nb::make_tuple(leads.rounds[k], leads.members[k]));
+      return all;
+    });
   }
 
   nb::tuple state() {
@@ -276,6 +292,8 @@ class LockedEngine {
       all.append(nb::make_tuple(to_numpy(p.features, 0, p.features.size()), to_numpy(p.records, 0, p.records.size()),
                                 to_numpy(p.touched, 0, p.touched.size()), to_numpy(p.slots, 0, p.slots.size()),
                                 to_numpy(p.numbers, 0, p.numbers.size()), to_numpy(p.leads, 0, p.leads.size())));
+    } else if (engine_.classes() != nullptr) {
+      all.append(class_tuple(it.classes, engine_.classes()->of_classes));
     } else {
       all.append(to_numpy(it.state, 0, it.state.size()));
       for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
@@ -296,8 +314,8 @@ class LockedEngine {
     // The tuple is (settings, names, state, five sums, further floats of the bias, scalars, seven parts of the record); that of a
     // panel has one tuple of arrays in place of state, sums, floats and scalars.
     constexpr std::size_t first_sum = 3, sums = 5, history = 7;
-    const bool panel = engine_.panel() != nullptr;
-    if (state.size() < first_sum + (panel ? 0 : sums) + history) throw nb::value_error("the stored state has too few parts");
+    const bool panel = engine_.panel() != nullptr, classes = engine_.classes() != nullptr;
+    if (state.size() < first_sum + (panel || classes ? 0 : sums) + history) throw nb::value_error("the stored state has too few parts");
     const std::size_t bias_end = state.size() - history;
     Snapshot it;
     it.names = nb::cast<std::vector<std::string>>(state[1]);
@@ -309,6 +327,8 @@ class LockedEngine {
       assign(it.panel.slots, parts[3]);
       assign(it.panel.numbers, parts[4]);
       assign(it.panel.leads, parts[5]);
+    } else if (classes) {
+      it.classes = class_state_of(nb::cast<nb::tuple>(state[2]));
     } else {
       assign(it.state, state[2]);
       it.bias.push_back(nb::cast<float>(state[first_sum]));
@@ -323,6 +343,7 @@ class LockedEngine {
       it.peak = nb::cast<double>(state[7]);
     }
     engine_.restore(it);
+    if (classes) restore_record(nb::cast<nb::tuple>(state[2]), engine_.classes()->classes(), engine_.classes()->of_classes);
     Record& r = engine_.record();
     const auto counts = nb::cast<nb::tuple>(state[bias_end]);
     r.rounds = nb::cast<std::int64_t>(counts[0]);
@@ -347,7 +368,44 @@ class LockedEngine {
     if (const nb::object measured = state[bias_end + 6]; !measured.is_none()) restore_measures(nb::cast<nb::tuple>(measured));
   }
 
+  // A named example in memory that is reused. Reading it may run Python code that calls this engine, which then makes another
+  // one. The GIL protects `spare_`.
+  class Borrowed {
+   public:
+    Borrowed(LockedEngine& engine, nb::handle x) : engine_(engine), example_(std::move(engine.spare_)) {
+      if (!example_) example_ = std::make_unique<NamedExample>();
+      example_->read(x);
+    }
+    ~Borrowed() {
+      example_->clear();
+      engine_.spare_ = std::move(example_);
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    NamedExample& operator*() const { return *example_; }
+    NamedExample* operator->() const { return example_.get(); }
+
+   private:
+    LockedEngine& engine_;
+    std::unique_ptr<NamedExample> example_;
+  };
+
+  [[noreturn]] static void throw_fault(Fault fault, const NamedExample& example, std::size_t at) {
+    const bool known = at < example.size;
+    const std::string_view name = known ? example.name[at] : std::string_view();
+    PyErr_SetObject(named_fault_type,
+                    nb::make_tuple(fault, nb::str(name.data(), name.size()), known && example.is_sum(at)).ptr());
+    throw nb::python_error();
+  }
+
  private:
+  // Call `work` with the core of a panel of two or of several classes.
+  template <class Work>
+  auto with_panel(Work work) -> decltype(work(std::declval<const panel::ClassCore&>())) {
+    if (engine_.panel() != nullptr) return work(engine_.panel()->core());
+    if (engine_.classes() != nullptr) return work(engine_.classes()->core());
+    throw nb::value_error("this engine is not a panel");
+  }
   static Settings settings_of(double threshold, bool strict, double update_margin, double bias, bool named, std::size_t width,
                               bool growing, std::uint32_t members, std::size_t joined, std::size_t threads) {
     Settings settings{threshold, strict, update_margin, bias, named, width, growing};
@@ -405,36 +463,6 @@ class LockedEngine {
     return nb::make_tuple(to_numpy(r.kept_round, first, last), to_numpy(r.kept_label, first, last),
                           to_numpy(r.kept_mistaken, first, last), to_numpy(indptr, 0, indptr.size()),
                           to_numpy(r.kept_index, from, to), to_numpy(r.kept_value, from, to));
-  }
-
-  // A named example in memory that is reused. Reading it may run Python code that calls this engine, which then makes another
-  // one. The GIL protects `spare_`.
-  class Borrowed {
-   public:
-    Borrowed(LockedEngine& engine, nb::handle x) : engine_(engine), example_(std::move(engine.spare_)) {
-      if (!example_) example_ = std::make_unique<NamedExample>();
-      example_->read(x);
-    }
-    ~Borrowed() {
-      example_->clear();
-      engine_.spare_ = std::move(example_);
-    }
-    Borrowed(const Borrowed&) = delete;
-    Borrowed& operator=(const Borrowed&) = delete;
-    NamedExample& operator*() const { return *example_; }
-    NamedExample* operator->() const { return example_.get(); }
-
-   private:
-    LockedEngine& engine_;
-    std::unique_ptr<NamedExample> example_;
-  };
-
-  [[noreturn]] static void throw_fault(Fault fault, const NamedExample& example, std::size_t at) {
-    const bool known = at < example.size;
-    const std::string_view name = known ? example.name[at] : std::string_view();
-    PyErr_SetObject(named_fault_type,
-                    nb::make_tuple(fault, nb::str(name.data(), name.size()), known && example.is_sum(at)).ptr());
-    throw nb::python_error();
   }
 
   Engine engine_;
@@ -517,6 +545,7 @@ void bind_engine(nb::module_& m) {
   add_csr<std::int64_t, double>(engine);
   add_dense<float>(engine);
   add_dense<double>(engine);
+  ClassBindings<LockedEngine>::bind(engine);
   engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
       .def("score_named", &LockedEngine::score_named, "x"_a)
       .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a)

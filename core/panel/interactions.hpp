@@ -12,6 +12,7 @@
 #include "panel/block.hpp"
 #include "panel/doubles.hpp"
 #include "panel/floats.hpp"
+#include "panel/slot_numbers.hpp"
 #include "panel/state.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -23,9 +24,6 @@ class Interactions {
   Interactions() {
     slots_.resize(slot_count + 1);
     resize(0);
-    orders_[0].resize(most_for_tokens + lanes);
-    orders_[1].resize(most_for_pairs * (most_for_pairs - 1) / 2 + lanes);
-    orders_[2].resize(most_for_triples * (most_for_triples - 1) * (most_for_triples - 2) / 6 + lanes);
   }
 
   void resize(std::size_t features) { moments_.resize(before_features + features); }
@@ -35,18 +33,22 @@ class Interactions {
 
   // Score a row without changing what is kept. `frequent` is only read for rows of more than 48 non-zeros.
   void score(const Row& x, const std::uint8_t* frequent, double* scores) {
-    counts_ = {};
+    used_.clear();
     moved_count_ = 0;
-    if (x.size <= most_for_pairs)
-      make_slots(make_tokens<true>(x, frequent));
-    else if (x.size <= most_for_tokens)
-      make_singles(make_tokens<false>(x, frequent));
+    if (x.size <= most_for_pairs) {
+      make_tokens<true>(x, frequent);
+      used_.make_all();
+    } else if (x.size <= most_for_tokens) {
+      make_tokens<false>(x, frequent);
+      used_.make_singles();
+    }
     std::array<Sums, 3> sums;
     for (std::size_t order = 0; order < 3; ++order) sums[order] = sum_slots(order);
-    scores[coin_pairs] = values_[0] * sums[0].coin + values_[1] * sums[1].coin;
-    scores[adagrad_pairs] = values_[0] * sums[0].adagrad + values_[1] * sums[1].adagrad;
-    scores[coin_triples] = values_[2] * sums[2].coin;
-    scores[adagrad_triples] = values_[2] * sums[2].adagrad;
+    const std::array<float, 3>& values = used_.values;
+    scores[coin_pairs] = values[0] * sums[0].coin + values[1] * sums[1].coin;
+    scores[adagrad_pairs] = values[0] * sums[0].adagrad + values[1] * sums[1].adagrad;
+    scores[coin_triples] = values[2] * sums[2].coin;
+    scores[adagrad_triples] = values[2] * sums[2].adagrad;
   }
 
   // Learn the row that was scored last.
@@ -96,25 +98,10 @@ class Interactions {
     float at[4][lanes];
     std::size_t group;
   };
-  // The tokens of a row as three words each: for singles, pairs and triples. Words are added, so the order of the features does
-  // not matter.
-  struct Tokens {
-    std::size_t count;
-    const std::uint32_t *first, *second, *third;
-  };
-
-  static std::uint64_t mixed(std::uint64_t h) {
-    h ^= h >> 29;
-    h *= 0xBF58476D1CE4E5B9ULL;
-    return h ^ h >> 32;
-  }
-  static std::uint32_t slot_of(std::uint32_t h) { return (h * 0x9E3779B1U) >> (32 - slot_bits); }
-
   // All features of a narrow row have tokens. Of a wide row only frequent features with several values have one: looking at
   // the moments of rare features would cost a line of memory each.
   template <bool Narrow>
-  Tokens make_tokens(const Row& x, const std::uint8_t* frequent) {
-    std::size_t n = 0;
+  void make_tokens(const Row& x, const std::uint8_t* frequent) {
     for (std::size_t g = 0; g * lanes < x.size; ++g) {
       const std::size_t here = std::min(lanes, x.size - g * lanes);
       const unsigned features = (1U << here) - 1, used = Narrow ? features : features & frequent[g];
@@ -143,55 +130,16 @@ class Interactions {
       store(after.at[3], before[3]);
       for (std::size_t j = 0; j < here; ++j) {
         if (!Narrow && ((used >> j & 1U) == 0 || part[j] == 0)) continue;
-        const auto token = x.token_of(g * lanes + j) * 2654435761ULL + static_cast<std::uint64_t>(part[j]) * 3928791ULL;
-        const std::uint64_t h = mixed(token * 0x9E3779B97F4A7C15ULL + 0x243F6A8885A308D3ULL);
-        first_[n] = static_cast<std::uint32_t>(h), second_[n] = static_cast<std::uint32_t>(h >> 32);
-        if (Narrow) third_[n] = static_cast<std::uint32_t>(mixed(h + 0x9E3779B97F4A7C15ULL) >> 13);
-        ++n;
+        used_.add(x.token_of(g * lanes + j), static_cast<std::uint64_t>(part[j]));
       }
     }
-    return {n, first_.data(), second_.data(), third_.data()};
-  }
-
-  // The slots of one token with each of `count` others, eight at a time: up to seven more are written.
-  static void hash(std::uint32_t one, const std::uint32_t* others, std::size_t count, std::uint32_t* out) {
-    for (std::size_t k = 0; k < count; k += lanes)
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < lanes; ++j) out[k + j] = slot_of(one + others[k + j]);
-  }
-  void make_singles(const Tokens& of) {
-    hash(0x5bd1e995U, of.first, of.count, orders_[0].data());
-    counts_[0] = of.count;
-    values_ = {of.count > 0 ? 1 / std::sqrt(static_cast<float>(of.count)) : 0, 0, 0};
-  }
-  void make_slots(const Tokens& of) {
-    make_singles(of);
-    const std::size_t n = of.count;
-    if (n < 2) return;
-    std::uint32_t* pair = orders_[1].data();
-    for (std::size_t k = 0; k + 1 < n; ++k) {
-      hash(of.second[k], of.second + k + 1, n - k - 1, pair);
-      pair += n - k - 1;
-    }
-    counts_[1] = n * (n - 1) / 2;
-    values_[0] = std::sqrt(.5f / static_cast<float>(n));
-    values_[1] = std::sqrt(.5f / static_cast<float>(counts_[1]));
-    if (n < 3 || n > most_for_triples) return;
-    std::uint32_t* triple = orders_[2].data();
-    for (std::size_t k = 0; k + 2 < n; ++k)
-      for (std::size_t l = k + 1; l + 1 < n; ++l) {
-        hash(of.third[k] + of.third[l], of.third + l + 1, n - l - 1, triple);
-        triple += n - l - 1;
-      }
-    counts_[2] = n * (n - 1) * (n - 2) / 6;
-    values_[2] = 1 / std::sqrt(static_cast<float>(counts_[2]));
   }
 
   // Both weights of a slot lie side by side. Slot k goes to lane k mod 8.
   Sums sum_slots(std::size_t order) const {
     const Slot* const slots = slots_.data();
-    const std::uint32_t* const at = orders_[order].data();
-    const std::size_t count = counts_[order];
+    const std::uint32_t* const at = used_.orders[order].data();
+    const std::size_t count = used_.counts[order];
     std::size_t k = 0;
 #ifdef __SSE2__
     __m128 pairs[4] = {_mm_setzero_ps(), _mm_setzero_ps(), _mm_setzero_ps(), _mm_setzero_ps()};
@@ -218,11 +166,11 @@ class Interactions {
 
   // Equal slots of a row get one update, if they are in the same group of eight: collisions are left alone.
   void learn_slots(std::size_t order, double coin_gradient, double adagrad_gradient) {
-    const float x = values_[order];
+    const float x = used_.values[order];
     const float g = static_cast<float>(coin_gradient) * x, size_g = std::fabs(g), floor = std::max(size_g, .5f * x);
     const float ga = static_cast<float>(adagrad_gradient) * x, squared = ga * ga, half = .5f * ga;
-    const std::size_t count = counts_[order];
-    std::uint32_t* const at = orders_[order].data();
+    const std::size_t count = used_.counts[order];
+    std::uint32_t* const at = used_.orders[order].data();
     std::fill_n(at + count, lanes - 1, static_cast<std::uint32_t>(slot_count));  // a slot that no feature has
     for (std::size_t k = 0; k < count; k += lanes) {
       float* record[lanes];
@@ -250,10 +198,7 @@ class Interactions {
   // Of the row that was scored last.
   std::array<Moved, most_for_tokens / lanes + 1> moved_;
   std::size_t moved_count_ = 0;
-  std::array<std::uint32_t, most_for_tokens + lanes> first_{}, second_{}, third_{};
-  std::array<std::vector<std::uint32_t>, 3> orders_;  // slots of singles, pairs and triples
-  std::array<std::size_t, 3> counts_{};
-  std::array<float, 3> values_{};
+  SlotNumbers used_;
 };
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

@@ -15,6 +15,7 @@
 
 #include "names/named_row.hpp"
 #include "names/names.hpp"
+#include "play/class_play.hpp"
 #include "play/panel_play.hpp"
 #include "play/play.hpp"
 #include "play/record.hpp"
@@ -33,6 +34,7 @@ struct Snapshot {
   Total total;
   double peak = 0;
   panel::PanelState panel;  // of a panel, which has none of the numbers above
+  panel::ClassState classes;  // the same for a panel of several classes
 };
 
 class Engine {
@@ -62,7 +64,7 @@ class Engine {
     throw std::logic_error("a panel has no weights");
   }
   template <class Game>
-  static constexpr bool is_panel = std::is_same_v<std::remove_cvref_t<Game>, PanelPlay>;
+  static constexpr bool is_panel = std::is_same_v<std::remove_cvref_t<Game>, PanelPlay> || std::is_same_v<std::remove_cvref_t<Game>, ClassPlay>;
 
  public:
   // Throws std::invalid_argument if no rule has this id. `limit_bytes`: see Record.
@@ -104,9 +106,11 @@ class Engine {
   double bias_weight() const {
     return linear([](const auto& play) { return play.bias_weight(); });
   }
-  // The panel; null for a linear rule.
+  // The panel of two or of several classes; null for other rules.
   PanelPlay* panel() { return std::get_if<PanelPlay>(&*play_); }
   const PanelPlay* panel() const { return std::get_if<PanelPlay>(&*play_); }
+  ClassPlay* classes() { return std::get_if<ClassPlay>(&*play_); }
+  const ClassPlay* classes() const { return std::get_if<ClassPlay>(&*play_); }
   void use_avx2(bool avx2) {
     visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
   }
@@ -208,6 +212,10 @@ class Engine {
       it.panel = panel()->state();
       return it;
     }
+    if (classes() != nullptr) {
+      it.classes = classes()->state();
+      return it;
+    }
     it.state.resize(slots() * floats());
     it.bias.resize(floats());
     linear([&](const auto& play) {
@@ -223,9 +231,13 @@ class Engine {
   // Restore a state into a new engine. Throws std::invalid_argument if the number of floats is not that of the rule, or if the
   // stored total is not the sum of the weights.
   void restore(const Snapshot& it) {
-    if (panel() != nullptr) {
+    if (panel() != nullptr || classes() != nullptr) {
       for (const std::string& name : it.names) names_.insert(name);
-      panel()->restore(it.panel, settings().named ? names_.size() + 1 : settings().width);
+      const std::size_t features = settings().named ? names_.size() + 1 : settings().width;
+      if (panel() != nullptr)
+        panel()->restore(it.panel, features);
+      else
+        classes()->restore(it.classes, features);
       return;
     }
     if (it.bias.size() != floats() || it.state.size() % floats() != 0)
@@ -241,20 +253,35 @@ class Engine {
       }
     });
   }
+  // Make `to`, a new panel of several classes, continue this panel of two, whose labels become these classes: 0 and 1, or 1 and 0.
+  // Throws std::invalid_argument for other classes, and for a panel with members from outside.
+  void convert(Engine& to, std::int32_t negative, std::int32_t positive) {
+    Snapshot it = snapshot();
+    it.classes = mistakebound::panel::FromBinary(it.panel, roster_of(settings()), negative, positive).state();
+    to.restore(it);
+    const double rows[2] = {it.classes.numbers[it.classes.numbers.size() - 3], it.classes.numbers.back()};
+    to.classes()->continue_record(record(), negative, positive, rows);
+  }
 
  private:
   void set_earlier(const std::optional<EarlierPrediction>& earlier) {
-    visit([&](auto& play) { play.earlier = earlier; });
+    visit([&](auto& play) {
+      if constexpr (requires { play.earlier; }) play.earlier = earlier;
+    });
   }
 
   template <class... Rule>
-  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>..., PanelPlay>;
+  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>..., PanelPlay, ClassPlay>;
   using AnyPlay = decltype(any_play(Rules{}));
 
   template <class... Rule>
   void make(RuleList<Rule...>, const Settings& settings) {
     if (rule_ == PanelPlay::id) {
       play_.emplace(std::in_place_type<PanelPlay>, settings);
+      return;
+    }
+    if (rule_ == ClassPlay::id) {
+      play_.emplace(std::in_place_type<ClassPlay>, settings);
       return;
     }
     const bool found = ((rule_ == Rule::id && (play_.emplace(std::in_place_type<Play<Rule>>, Rule(parameter_), settings), true)) || ...);
@@ -295,6 +322,12 @@ class Engine {
     return each_named(play, chunk, first, rows, [&](std::size_t r, const auto& x, const auto& name_of, const auto* keys,
                                                    auto* slots, auto& at) {
       return play.add(x, y[r], at, [&] { give_slots(play, name_of, keys, slots, x.size); }, tokens_of(keys));
+    });
+  }
+
+  Stop play_named(ClassPlay& play, const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t*, std::uint8_t*, double*) {
+    return each_named(play, chunk, first, rows, [&](std::size_t, const auto& x, const auto& name_of, const auto* keys, auto* slots, auto& at) {
+      return play.add(x, at, [&] { give_slots(play, name_of, keys, slots, x.size); }, tokens_of(keys));
     });
   }
 

@@ -26,6 +26,12 @@ inline std::uint64_t token_of(const Key& key) {
   return mixed ^ mixed >> 32;
 }
 
+inline panel::Roster roster_of(const Settings& settings) {
+  bool own[panel::members];
+  for (std::size_t i = 0; i < panel::members; ++i) own[i] = (settings.members >> i & 1U) != 0;
+  return {own, settings.joined};
+}
+
 class PanelPlay {
  public:
   static constexpr bool binary = false, computes_weights = true, in_blocks = true;
@@ -198,9 +204,7 @@ class PanelPlay {
   static constexpr std::size_t least_rows_for_two = 1024;  // below, starting a thread takes longer than it saves
 
   void make() {
-    bool own[panel::members];
-    for (std::size_t i = 0; i < panel::members; ++i) own[i] = (settings_.members >> i & 1U) != 0;
-    const panel::Roster roster(own, settings_.joined);
+    const panel::Roster roster = roster_of(settings_);
     blocks_.reset();
 #ifdef MISTAKEBOUND_LEVELS
     if (settings_.avx2 && __builtin_cpu_supports("fma"))
@@ -236,11 +240,9 @@ class PanelPlay {
     if constexpr (std::is_same_v<Index, std::int32_t> && std::is_same_v<Value, float>)
       if (core_->regular(x.index, x.value, x.size, largest)) [[likely]]
         return Fault::none;
-    if (!regular(x, slots() + x.beyond)) return Fault::irregular;
-    for (at = 0; at < x.size; ++at)
-      if (!std::isfinite(static_cast<double>(x.value[at]))) return Fault::not_finite;
-    largest = largest_size(x);
-    return learnable(x, at);
+    const Fault fault = learnable_below(x, slots() + x.beyond, at);
+    if (fault == Fault::none) largest = largest_size(x);
+    return fault;
   }
 
   template <class Index, class Value, class TokenOf>

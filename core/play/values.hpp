@@ -43,6 +43,15 @@ bool regular(const Row<Index, Value>& x, std::size_t width) {
   return found;
 }
 
+// Whether a row can be learned: its indices are below the width, its values finite and of a size that rules can sum.
+template <class Index, class Value>
+Fault learnable_below(const Row<Index, Value>& x, std::size_t width, std::size_t& at) {
+  if (!regular(x, width)) return Fault::irregular;
+  for (at = 0; at < x.size; ++at)
+    if (!std::isfinite(static_cast<double>(x.value[at]))) return Fault::not_finite;
+  return learnable(x, at);
+}
+
 // The largest |x|.
 template <class Index, class Value>
 float largest_size(const Row<Index, Value>& x) {

@@ -141,6 +141,69 @@ class Engine:
     ) -> tuple[list[tuple[float, float, float, float]], tuple[float, float, float, float, float]]: ...
     # of a panel: (round, member) of each change of the leader
     def leadership(self) -> list[tuple[float, float]]: ...
+    # A panel of several classes ("multiclass-panel"). Labels are int32, numbered in the order of their first round: that of
+    # a new label is `class_count()`. A prediction is -1 before the first label. Log probabilities are those of the labels,
+    # the probability of a new label included; weights multiply what members learn.
+    def play_csr_classes(
+        self,
+        indptr: IntArray,
+        index: AnyArray,
+        value: AnyArray,
+        labels: AnyArray,
+        predictions: AnyArray,
+        log_probabilities: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> tuple[int, Fault | None]: ...
+    def play_dense_classes(
+        self,
+        x: AnyArray,
+        labels: AnyArray,
+        predictions: AnyArray,
+        log_probabilities: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> tuple[int, Fault | None]: ...
+    # rows of a chunk from `first` on, as many as there are labels
+    def play_chunk_classes(
+        self,
+        chunk: Chunk,
+        labels: AnyArray,
+        first: int,
+        predictions: AnyArray,
+        log_probabilities: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> tuple[int, Fault | None]: ...
+    def learn_named_class(self, x: Any, label: int, weight: float = 1.0) -> int: ...
+    # `out` has a row of class_count() + 1 probabilities for each row, the last one that of a new label
+    def score_csr_classes(
+        self, indptr: IntArray, index: AnyArray, value: AnyArray, out: FloatArray, predictions: AnyArray
+    ) -> tuple[int, Fault | None]: ...
+    def score_dense_classes(self, x: AnyArray, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
+    # the first rows of a chunk, as many as there are predictions
+    def score_chunk_classes(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
+    def score_named_class(self, x: Any) -> tuple[list[float], int]: ...
+    # the outcome of a prediction that was made before: the class, the probability that it gave to the label that arrived
+    # (that of a new label included), the sum of (p - y)^2 over all classes and "new", and the updates it had seen
+    def tell_named_class(
+        self, x: Any, label: int, prediction: int, probability: float, brier: float, updates: int, weight: float = 1.0
+    ) -> int: ...
+    def tell_csr_classes(
+        self,
+        indptr: IntArray,
+        index: IntArray,
+        value: FloatArray,
+        label: int,
+        prediction: int,
+        probability: float,
+        brier: float,
+        updates: int,
+        weight: float = 1.0,
+    ) -> tuple[int, Fault | None]: ...
+    def class_count(self) -> int: ...
+    # rounds, mistakes, first_seen, overrides, log_loss, brier; confusion: (truth int32, predicted int32, count int64)
+    def class_record(self) -> dict[str, Any]: ...
+    def class_predictions(self, first: int, last: int) -> AnyArray: ...
+    # of a panel of two classes: a new engine for several classes, which starts with what this one has learned
+    def convert_to_classes(self, negative_id: int, positive_id: int) -> Engine: ...
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
 

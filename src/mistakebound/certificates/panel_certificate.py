@@ -42,14 +42,14 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
     premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
     if ledger.late:
         premises.append(Premise(PROMPT, False, f"{ledger.late} predictions had not seen all updates before them"))
-    if ledger.from_start and standings.rounds != ledger.rounds:
-        counted = f"{standings.rounds:,} rounds were counted"
+    if ledger.from_start and standings.all_rounds != ledger.rounds:
+        counted = f"{standings.all_rounds:,} rounds were counted"
         premises.append(Premise("the members were counted in these rounds and no others", False, counted))
     if ledger.rounds == 0:
         premises.append(Premise("at least one round was learned", False))
     applies = all(premise.holds for premise in premises)
     bound = theorem.bound(standings) if applies else math.inf
-    broken = applies and (theorem.is_broken(standings, ROUNDING) or standings.mistakes != ledger.mistakes)
+    broken = applies and (theorem.is_broken(standings, ROUNDING) or standings.all_mistakes != ledger.mistakes)
     useless = too_large(bound, ledger.rounds, hindsight=True) if applies else ""
     return Certificate(
         theorem=name,

@@ -214,9 +214,9 @@ def make_learner(learner: str, parameters: dict[str, Any], *, keep: bool) -> Lea
 
 
 def parse_classes(text: str) -> tuple[Any, ...]:
-    """Parse the two labels of ``--classes``."""
+    """Parse the labels of ``--classes``."""
     labels = tuple(plain_label(label.strip().encode()) for label in text.split(","))
-    if len(labels) != 2 or labels[0] == labels[1] or None in labels:
-        message = f"--classes must be two different labels, NEGATIVE,POSITIVE, got {text!r}"
+    if len(labels) < 2 or len({*labels}) < len(labels) or None in labels:
+        message = f"--classes must be different labels, such as NEGATIVE,POSITIVE, got {text!r}"
         raise click.UsageError(message)
     return labels

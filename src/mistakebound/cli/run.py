@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 @learner_options
 @click.option("--update-margin", type=float, help="Also learn if y times the score is at or below this.")
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
-@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
+@click.option(
+    "--classes",
+    metavar="LABELS",
+    help="NEGATIVE,POSITIVE; by default the greater label is positive. Of the panel: also more than two labels.",
+)
 @click.option(
     "--passes", default=1, show_default=True, type=click.IntRange(1, 10_000), help="How many times to read the files."
 )

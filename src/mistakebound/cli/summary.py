@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -20,6 +20,7 @@ from mistakebound.runs.panel_facts import panel_facts
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
     from mistakebound.runs.runner import RunResult
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 OPTIONS = {"theta": "threshold"}
 """Parameters of rules that have another name on the command line."""
 INTERRUPTED = "interrupted"
+KINDS_SHOWN = 6
+"""Kinds of mistakes between several classes that are shown in lines of their own."""
 FEW, MANY = 20, 200_000
 """The fewest features from which advice is derived, and the most for which that is fast enough."""
 SKIPPING = " (--skip-bad N skips up to N bad lines)"
@@ -64,7 +67,14 @@ def facts(result: RunResult) -> dict[str, Any]:
 
 def probabilities_of(ledger: Ledger) -> dict[str, Any]:
     """Return the measures of the probabilities; empty for a learner without probabilities."""
-    return {} if ledger.counts.measures is None else {"probabilities": ledger.measures.to_dict()}
+    if ledger.counts.measures is None:
+        return {}
+    found = {"probabilities": ledger.measures.to_dict()}
+    if ledger.two_labels is None:
+        several = cast("ClassLedger", ledger)
+        found["confusion"] = {"labels": list(several.classes), "counts": several.confusion.tolist()}
+        found["by_label"] = [each._asdict() for each in several.by_class()]
+    return found
 
 
 def stopped_by(reason: BaseException | None) -> str:
@@ -122,14 +132,12 @@ def options_of(rule: Rule) -> str:
 def as_text(found: dict[str, Any]) -> str:
     """Return the summary as text."""
     rounds, seconds = found["rounds"], found["seconds"]
-    negative, positive = (escaped(label) for label in found["classes"])
     guess = f"{escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
     speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
     headline = f"{many(found['mistakes'], 'mistake')} in {many(rounds, 'round')}"
     lines = [
         click.style(headline, bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
-        f"{found['false_positives']:>12,}  predicted {positive}, was {negative}",
-        f"{found['false_negatives']:>12,}  predicted {negative}, was {positive}",
+        *mistakes_by_kind(found),
         f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
@@ -143,6 +151,30 @@ def as_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
+    """Return a line for each kind of mistake; of several classes, the most frequent kinds."""
+    if found["false_positives"] is not None:
+        negative, positive = (escaped(label) for label in found["classes"])
+        return [
+            f"{found['false_positives']:>12,}  predicted {positive}, was {negative}",
+            f"{found['false_negatives']:>12,}  predicted {negative}, was {positive}",
+        ]
+    labels, counts = found.get("confusion", {"labels": [], "counts": []}).values()
+    kinds = [
+        (count, labels[predicted], labels[truth])
+        for truth, row in enumerate(counts)
+        for predicted, count in enumerate(row)
+        if count and truth != predicted
+    ]
+    kinds.sort(key=lambda kind: -kind[0])
+    lines = [
+        f"{count:>12,}  predicted {escaped(one)}, was {escaped(other)}" for count, one, other in kinds[:KINDS_SHOWN]
+    ]
+    if rest := kinds[KINDS_SHOWN:]:
+        lines.append(f"{sum(kind[0] for kind in rest):>12,}  in {many(len(rest), 'other pair')} of labels")
+    return lines
+
+
 def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
     """Return a line on the probabilities, and one on the best member of a panel, if the learner has them."""
     lines = []
@@ -153,10 +185,10 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
             bound = " (first pass)"
         elif measured["rounds"] > rounds:
             bound = f" (all {measured['rounds']:,} rounds of the model)"
-        auc = "" if math.isnan(measured["auc"]) else f", AUC {measured['auc']:.4f}"
+        auc = f", AUC {measured['auc']:.4f}" if not math.isnan(measured.get("auc", math.nan)) else ""
+        error = f", calibration error {measured['calibration_error']:.4f}" if "calibration_error" in measured else ""
         lines.append(
-            f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}, "
-            f"calibration error {measured['calibration_error']:.4f}"
+            f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}{error}"
         )
     for leader in (each for each in found.get("panel", {}).get("members", ()) if each["leads_since"] is not None):
         counted = f"{many(leader['mistakes'], 'mistake')}, log loss {leader['log_loss']:.4f}"

@@ -103,6 +103,11 @@ class Labels:
         self.signs = wanted
 
     @property
+    def seen_before(self) -> list[Any]:
+        """The labels that are known."""
+        return list(self.signs)
+
+    @property
     def settled(self) -> bool:
         """Whether both labels are known."""
         return len(self.signs) == 2

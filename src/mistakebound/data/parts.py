@@ -65,6 +65,13 @@ class Part(NamedTuple):
         text = self.labels[code] if code < MOST else self.other_labels[self.label_ids.count(code, 0, row)]
         return plain_label(text)
 
+    def codes(self, first: int, last: int) -> tuple[bytes, tuple[bytes, ...]]:
+        """Return ``label_ids`` of some rows, and those of ``other_labels`` that belong to them."""
+        if not self.other_labels:
+            return self.label_ids[first:last], ()
+        before = self.label_ids.count(MOST, 0, first)
+        return self.label_ids[first:last], self.other_labels[before:]
+
     def error_at(self, row: int, error: InputError | str) -> InputError:
         """Return an error with the file and line of a row."""
         error = error if isinstance(error, InputError) else InputError(error)

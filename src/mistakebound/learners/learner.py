@@ -12,7 +12,7 @@ from mistakebound.errors import Option, OptionError, setting
 from mistakebound.learners import rounds, sklearn, streams
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.parameters import changed_params, get_params, set_params
-from mistakebound.play.engine import LearnerEngine, Reduction
+from mistakebound.play.engine import NO_ROUNDS, LearnerEngine, Reduction
 from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Learner:
     feature_names_in_: AnyArray
     _poor_score: ClassVar[bool] = False
     _binary_inputs: ClassVar[bool] = False
+    takes_several: ClassVar[bool] = False
+    """Whether the learner can have more than two labels."""
 
     # State, not parameters. Class attributes, because scikit-learn requires that __init__ sets parameters only.
     _play: LinearPlay | None = None
@@ -109,8 +111,7 @@ class Learner:
                 return play.labels.decode(play.named_core.score_named(x)[1])  # type: ignore[union-attr]
         except (AttributeError, TypeError, ValueError):
             pass
-        positive = rounds.score_one(self, x)[1]
-        return self._labels.decode(positive)
+        return rounds.predict_one(self, x)
 
     def score_one(self, x: Any) -> float:
         """Return w·x of one example, with normalised weights. The prediction compares it with the rule's threshold."""
@@ -199,6 +200,26 @@ class Learner:
         """Whether at least one round was learned."""
         return self._play is not None and self._play.has_learned
 
+    def settle_several(self, classes: list[Any]) -> bool:  # noqa: ARG002
+        """Set more than two labels before the first round; return whether there are so many."""
+        return False
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two labels, so that labels have class ids. Only a Panel can have them."""
+        return False
+
+    def counts_now(self) -> Any:
+        """Return the counts so far, for the ledger of the rounds that follow."""
+        return NO_ROUNDS if self._play is None else self._play.engine.counts
+
+    def expect_labels(self, y: Any) -> None:
+        """Prepare for the labels of the first batch. Only a Panel uses them: they decide on its form."""
+
+    def add_class(self, error: Exception) -> LinearPlay | None:  # noqa: ARG002
+        """Return a play that can learn the label that ``error`` is about; None if there is none."""
+        return None
+
     @property
     def labels_settled(self) -> bool:
         """Whether both labels are known."""
@@ -207,8 +228,7 @@ class Learner:
     @property
     def ledger_(self) -> Ledger:
         """The ledger of all rounds of this learner."""
-        play = self._current_play()
-        return play.engine.ledger((play.labels.negative, play.labels.positive))
+        return self._current_play().ledger()
 
     @property
     def weights_(self) -> FloatArray | dict[str, float]:
@@ -328,7 +348,7 @@ class Learner:
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: a binary classifier for dense and sparse input."""
-        return sklearn.tags(poor_score=self._poor_score, binary_inputs=self._binary_inputs)
+        return sklearn.tags(poor_score=self._poor_score, binary_inputs=self._binary_inputs, several=self.takes_several)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether at least one round was learned."""
@@ -366,15 +386,19 @@ class Learner:
         return play
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
-        if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
-            message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
-            raise ValueError(message)
+        keep_bytes = self._keep_bytes()
         reduction = self._reduction()
         if width is None and reduction != Reduction():
             message = "complements and conjunctions need to know all variables: use positional features"
             raise ValueError(message)
         rule = self._make_rule(None if width is None else reduction.slots(width))
-        return self._engine_type(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
+        return self._engine_type(rule, 0 if growing else width, keep_bytes, reduction, growing=growing)
+
+    def _keep_bytes(self) -> int:
+        if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
+            message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
+            raise ValueError(message)
+        return self.keep_bytes
 
     def _begin(self, width: int | None, *, growing: bool = False) -> LinearPlay:
         """Begin a play. Two threads that begin at the same time get the same play."""

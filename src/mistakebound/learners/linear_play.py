@@ -121,15 +121,19 @@ class LinearPlay:
             tickets.check(asked, learner, rounds)
             tickets.close(asked)
         try:
-            labels = self.labels.copy()
-            self.engine.tell(asked.held, labels.sign(y))
-            self.labels = labels
+            self._learn_outcome(asked.held, y)
         except Exception as error:
             with LOCK:
                 tickets.reopen(asked)
             if not isinstance(error, ValueError):  # raised by the label, such as by its hash
                 raise
-            raise as_stream_error(error, rounds, self.engine.ledger(self.labels.pair)) from None
+            raise as_stream_error(error, rounds, self.ledger()) from None
+
+    def _learn_outcome(self, held: Any, y: Any) -> None:
+        """Learn the outcome of a prediction, which ``ask`` has stored."""
+        labels = self.labels.copy()
+        self.engine.tell(held, labels.sign(y))
+        self.labels = labels
 
     # ------------------------------------------------------------------ many examples
 
@@ -228,6 +232,10 @@ class LinearPlay:
             self.labels = labels
 
     # ------------------------------------------------------------------ results
+
+    def ledger(self) -> Ledger:
+        """Return the ledger of all rounds."""
+        return self.engine.ledger((self.labels.negative, self.labels.positive))
 
     def no_rounds(self) -> Ledger:
         """Return an empty ledger, which begins after the rounds so far."""

@@ -11,9 +11,15 @@ from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from mistakebound.errors import Option, OptionError, setting
+from mistakebound._support.lazy import np
+from mistakebound.data.class_labels import ClassLabels
+from mistakebound.data.labels import plain, plain_label
+from mistakebound.errors import InputError, Option, OptionError, setting
+from mistakebound.learners.class_play import ClassPlay, converted
+from mistakebound.learners.class_rounds import before_of
 from mistakebound.learners.learner import KEEP_BYTES, Learner
-from mistakebound.learners.linear_play import LinearPlay
+from mistakebound.learners.linear_play import LOCK, LinearPlay
+from mistakebound.play.class_engine import empty_engine
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
@@ -22,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound._core import Chunk
+    from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.data.parts import Part
     from mistakebound.play.ledger import Ledger
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
@@ -104,8 +112,10 @@ class Panel(Learner):
     threads : int, optional
         1 or 2; the result does not depend on it. The default is 2 if there are at least two processors, or at least
         three for text files, because one of them parses the text. With members from outside it is always 1.
-    classes : (negative, positive), optional
-        The two labels. By default, the greater of the two labels that occur is the positive one.
+    classes : sequence, optional
+        The labels: (negative, positive), or more than two. By default, the labels of the first batch count; of two
+        labels, the greater one is positive. A label that is not among them may occur at any time. A third label
+        converts a panel of two labels.
     keep_bytes : int
         Memory for the predictions and for the rounds of the mistakes.
 
@@ -126,6 +136,7 @@ class Panel(Learner):
     """
 
     rule_id: ClassVar[str] = "panel"
+    takes_several: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -233,7 +244,92 @@ class Panel(Learner):
             params["members"] = tuple(listed) if isinstance(params["members"], tuple) else listed
         return params
 
+    # ------------------------------------------------------------------ several classes
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two labels."""
+        return isinstance(self._labels, ClassLabels)
+
+    @property
+    def _labels(self) -> Any:
+        """The labels, as far as they are known."""
+        if self._play is None and self._early_labels is None and more_than_two(self.classes):
+            early: Any = ClassLabels(self.classes)
+            self._early_labels = early
+        return super()._labels
+
+    def counts_now(self) -> Any:
+        """Return the counts so far, for the ledger of the rounds that follow."""
+        if self._play is None:
+            return super().counts_now()
+        return (
+            self._play.engine.class_counts if isinstance(self._play, ClassPlay) else self._play.engine.measured_counts
+        )
+
+    def expect_labels(self, y: Any) -> None:
+        """Prepare for the labels of the first batch: more than two of them make a panel of several classes."""
+        unknown = self._play is None and self.classes is None and not self._labels.settled
+        if unknown and len(distinct_labels(y, self._labels.seen_before)) > 2 and not self._split()[1]:
+            early: Any = ClassLabels()
+            self._early_labels = early
+
+    def settle_several(self, classes: list[Any]) -> bool:
+        """Set more than two labels before the first round; return whether there are so many."""
+        if self.several:
+            if {*classes} != {*self._labels.ordered}:
+                message = f"classes must be the learner's labels {self._labels.ordered}, got {classes!r}"
+                raise ValueError(message)
+            return True
+        if not more_than_two(classes) or self._play is not None:
+            return False
+        early: Any = ClassLabels(classes)
+        self._early_labels = early
+        return True
+
+    def add_class(self, error: Exception) -> LinearPlay | None:
+        """Convert a panel of two labels, if the error is a third label; return its new play, otherwise None."""
+        play = self._play
+        if not isinstance(error, InputError) or error.kind != "third label" or play is None:
+            return None
+        if isinstance(play, ClassPlay) or isinstance(play.engine, JoinedEngine):
+            return None
+        with LOCK:
+            self._play = converted(play)
+        return self._play
+
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
+    ) -> tuple[Ledger, InputError | None]:
+        """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
+        if self._play is None:
+            self.expect_labels(np.array(list(map(plain_label, part.labels)), object) if y is None else y)
+        play = self._start_with_chunk(part.chunk)
+        ledger, wrong = play.run_part(part, first, last, y, scores=scores)
+        if wrong is not None and (more := self.add_class(wrong)) is not None:
+            return cast("ClassPlay", more).run_part(part, first + ledger.rounds, last, y, before=before_of(ledger))
+        return ledger, wrong
+
     # ------------------------------------------------------------------ starting
+
+    def _begin(self, width: int | None, *, growing: bool = False) -> LinearPlay:
+        labels = self._labels
+        if not isinstance(labels, ClassLabels):
+            return super()._begin(width, growing=growing)
+        own, others = self._split()
+        if others:
+            raise OptionError(setting("members"), " from outside are only valid for two labels")
+        self._threads()  # raises for a value that is not valid
+        engine = empty_engine(mask_of(own), 0 if growing else width, self._keep_bytes(), growing=growing)
+        play = ClassPlay(engine, labels)
+        with LOCK:
+            self._play = self._play or play
+            return self._play
+
+    def _forget(self, before: LinearPlay | None) -> None:
+        super()._forget(before)
+        if self._play is None and self.classes is None:
+            self._early_labels = None
 
     def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
         """Return the names of the members that are the Panel's own, and the others with their names."""
@@ -276,7 +372,12 @@ class Panel(Learner):
 
     def _current_play(self) -> LinearPlay:
         """Return the play; before the first input, an empty play that is not stored."""
-        return self._play or LinearPlay(self._new_engine(0), self._labels)
+        if self._play is not None:
+            return self._play
+        labels = self._labels
+        if isinstance(labels, ClassLabels):
+            return ClassPlay(empty_engine(mask_of(self._split()[0]), 0, 0), labels)
+        return LinearPlay(self._new_engine(0), labels)
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
         with suppress(OptionError):  # set_params may have set a value that only the next fit checks
@@ -286,7 +387,7 @@ class Panel(Learner):
     def _start_with_chunk(self, chunk: Chunk) -> LinearPlay:
         is_new = self._play is None
         play = super()._start_with_chunk(chunk)
-        if is_new and self.threads is None and processors() <= 2 and chunk.is_parsed:
+        if is_new and not self.several and self.threads is None and processors() <= 2 and chunk.is_parsed:
             play.engine.core.use_threads(1)  # the other processor parses the text
         return play
 
@@ -297,6 +398,34 @@ class Panel(Learner):
         if isinstance(threads, bool) or not isinstance(threads, Integral) or threads not in (1, 2):
             raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
         return int(threads)
+
+
+def more_than_two(classes: Any) -> bool:
+    """Return whether classes has more than two labels."""
+    return isinstance(classes, Collection) and not isinstance(classes, str) and len(classes) > 2
+
+
+def distinct_labels(y: Any, known: Collection[Any] = ()) -> set[Any]:
+    """Return the different labels of a batch and of ``known``, or some of them, at least three if there are so many.
+
+    >>> len(distinct_labels([1, 2, 1, 3, 4]))
+    3
+    """
+    found = {*known}
+    for part in (y[:1000], y):
+        values = (
+            np.unique(part).tolist()
+            if getattr(part, "dtype", None) is not None and part.dtype.kind in "biuUS"
+            else part
+        )
+        for label in values:
+            if len(found) > 2:
+                return found
+            with suppress(TypeError):  # a label that is not hashable is an error in its round
+                label = plain(label)  # noqa: PLW2901
+                if label is not None and label == label:  # noqa: PLR0124 - not NaN
+                    found.add(label)
+    return found
 
 
 def processors() -> int:

@@ -11,7 +11,6 @@ from mistakebound.data.labels import as_labels
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
 from mistakebound.learners.streams import example_of, labels_of_rows, labels_of_stream, row_as_stream, zip_labels
-from mistakebound.play.engine import NO_ROUNDS
 from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
 
 if TYPE_CHECKING:
@@ -48,8 +47,22 @@ def score_one(learner: Learner, x: Any) -> tuple[float, bool]:
     return play.score_one(example)
 
 
-def predict_proba_one(learner: Learner, x: Any) -> dict[Any, float]:
+def predict_one(learner: Learner, x: Any) -> Any:
+    """Return the predicted label of one example, without learning."""
+    if learner.several:
+        from mistakebound.learners.class_rounds import probabilities_of_one  # noqa: PLC0415 - few have several classes
+
+        play, _, class_id = probabilities_of_one(learner, x)
+        return play.labels.decode(class_id)
+    positive = score_one(learner, x)[1]
+    return learner._labels.decode(positive)
+
+
+def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[Any, float]:
     """Return the probability of each label for one example, without learning.
+
+    With ``new=True``, the key None has the probability of a label that has not occurred yet; it is only defined for
+    more than two classes.
 
     Examples
     --------
@@ -58,9 +71,16 @@ def predict_proba_one(learner: Learner, x: Any) -> dict[Any, float]:
     >>> panel.predict_proba_one({"win": 1})
     {'ham': 0.4999999999999999, 'spam': 0.5000000000000001}
     """
-    score, positive = score_one(learner, x)
-    from mistakebound.learners.sklearn import probabilities  # noqa: PLC0415 - it imports this module
+    from mistakebound.learners.sklearn import probabilities, refuse_new  # noqa: PLC0415 - it imports this module
 
+    if learner.several:
+        from mistakebound.learners.class_rounds import in_order, probabilities_of_one  # noqa: PLC0415 - few have them
+
+        play, by_id, _ = probabilities_of_one(learner, x)
+        row = in_order(play, by_id[None], new=new)[0].tolist()
+        return dict(zip([*play.labels.ordered, None] if new else play.labels.ordered, row, strict=True))
+    refuse_new(new)
+    score, positive = score_one(learner, x)
     (pair,) = probabilities(np.array([score]), np.array([positive])).tolist()
     return dict(zip(learner._labels.pair, pair, strict=True))
 
@@ -73,7 +93,12 @@ def learn_one(learner: Learner, x: Any, y: Any) -> None:
             list(learner.run_parts(row, labels_of_stream(row, [y])))
         else:
             play, example = start_with(learner, as_example(x))
-            play.learn_one(example, y)
+            try:
+                play.learn_one(example, y)
+            except StreamError as error:
+                if (more := learner.add_class(error)) is None:
+                    raise
+                more.learn_one(example, y)
     except Exception as error:
         learner._forget(before)
         if not isinstance(error, ValueError):  # raised by the caller's own objects, such as the hash of a label
@@ -126,7 +151,12 @@ def tell(learner: Learner, asked: Asked, y: Any) -> None:
     >>> ticket.prediction, learner.predict_one({"clouds": 1})
     ('wet', 'dry')
     """
-    learner._current_play().tell(asked, y, type(learner).__name__)
+    try:
+        learner._current_play().tell(asked, y, type(learner).__name__)
+    except StreamError as error:
+        if (more := learner.add_class(error)) is None:
+            raise
+        more.tell(asked, y, type(learner).__name__)
 
 
 def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
@@ -154,18 +184,24 @@ def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
 
 def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledger:
     """Predict, then learn, files or a DataFrame that is read like files."""
-    before = NO_ROUNDS if learner._play is None else learner._play.engine.counts
+    before = learner.counts_now()
     positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
     labels = labels_of_stream(stream, y)
     reader = learner.open_stream(stream, label_may_be_missing=labels is not None)
     for part in learner.run_parts(reader, labels):
-        positive.append(part.positive)
-        mistakes.append(part.mistake_rounds + rounds)
+        if not learner.several:
+            positive.append(part.positive)
+            mistakes.append(part.mistake_rounds + rounds)
         rounds += part.rounds
-    play = learner._current_play()
-    ledger = play.engine.ledger(
-        play.labels.pair, before, positive=np.concatenate(positive), mistakes=np.concatenate(mistakes)
-    )
+    if learner.several:
+        from mistakebound.learners.class_rounds import ledger_since  # noqa: PLC0415 - few have several classes
+
+        ledger = ledger_since(learner, before)
+    else:
+        play = learner._current_play()
+        ledger = play.engine.ledger(
+            play.labels.pair, before, positive=np.concatenate(positive), mistakes=np.concatenate(mistakes)
+        )
     ledger.reading = reader.report
     return ledger
 
@@ -193,11 +229,16 @@ def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:
     """Predict, then learn, rows of a matrix."""
     labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
     before = learner._play
+    learner.expect_labels(labels)
     try:
         play = learner._start(rows.width)
     except StreamError as error:
         raise error.at_round(0, learner._current_play().no_rounds()) from None
     ledger, wrong = play.run_rows(rows, labels)
+    if wrong is not None and learner.add_class(wrong) is not None:
+        from mistakebound.learners.class_rounds import rest_of_rows  # noqa: PLC0415 - few have several classes
+
+        ledger, wrong = rest_of_rows(learner, rows, labels, ledger)
     if wrong is not None:
         if ledger.rounds == 0:
             learner._forget(before)
@@ -213,6 +254,8 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
     if first is None:
         return learner._current_play().no_rounds()
     before = learner._play
+    if not isinstance(labels, Iterator):
+        learner.expect_labels(labels)
     try:
         play = learner._start(None)
     except ValueError as error:
@@ -220,7 +263,12 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
     known, rounds = play.labels, play.engine.counts.rounds
     if not isinstance(labels, Iterator):
         play.look_ahead(labels)
-    ledger, wrong = play.run_named(chain([first], pairs), type(learner).__name__)
+    last = [first]
+    ledger, wrong = play.run_named(remembered(chain([first], pairs), last), type(learner).__name__)
+    if wrong is not None and learner.add_class(wrong) is not None:
+        from mistakebound.learners.class_rounds import rest_of_named  # noqa: PLC0415 - few have several classes
+
+        ledger, wrong = rest_of_named(learner, chain(last, pairs), ledger)
     if wrong is not None:
         if play.engine.counts.rounds == rounds:  # no thread has learned these labels
             play.labels = known
@@ -230,8 +278,18 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
     return ledger
 
 
+def remembered(pairs: Iterable[tuple[Any, Any]], last: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """Yield the pairs, and keep the last one in ``last``, so that it can be learned again."""
+    for pair in pairs:
+        last[0] = pair
+        yield pair
+
+
 def look_ahead(learner: Learner, y: AnyArray) -> None:
     """Set the two labels from the first two different labels of a batch, before a part of it is learned."""
+    learner.expect_labels(y)
+    if learner.several:
+        return
     if learner._play is not None:
         learner._play.look_ahead(y)
     elif not learner._labels.settled:
@@ -248,7 +306,15 @@ def score_parts(learner: Learner, stream: Stream | StreamReader) -> Iterator[tup
 
 
 def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
-    """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only."""
+    """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only.
+
+    With several classes, the scores are the probabilities of the predicted labels.
+    """
+    if learner.several:
+        from mistakebound.learners.class_rounds import score_reader as score_classes  # noqa: PLC0415 - few have them
+
+        yield from score_classes(learner, reader)
+        return
     rounds = 0
     for part in reader:
         play = learner._start_with_chunk(part.chunk)

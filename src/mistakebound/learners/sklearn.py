@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
+from mistakebound.learners import class_rounds
 from mistakebound.learners.rounds import run_rows, run_stream, score_one
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 from mistakebound.rules.registry import rule_class
@@ -26,7 +27,7 @@ def fit(learner: L, X: Any, y: Any) -> L:
     """Forget everything, then learn the rows of X in one pass."""
     names = frame_names(X)
     rows = matrix_rows(X)
-    y = targets(y, type(learner).__name__)
+    y = targets(y, learner)
     check_lengths(rows, y)
     learner._play = learner._early_labels = None
     if names is not None:
@@ -50,7 +51,7 @@ def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None
     if learner._play is None:
         names = frame_names(X)
         rows = matrix_rows(X)
-        y = targets(y, type(learner).__name__)
+        y = targets(y, learner)
         if names is not None:
             learner.feature_names_in_ = names
     else:
@@ -63,6 +64,8 @@ def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None
 def settle_classes(learner: Learner, classes: Sequence[Any] | None) -> None:
     """Set both labels; raise ValueError if the learner has other labels already."""
     if classes is None:
+        return
+    if learner.settle_several(list(classes)):
         return
     labels = learner._labels
     pair = check_classes(list(classes))
@@ -128,6 +131,9 @@ def predict(learner: Learner, X: Any) -> AnyArray:
         Source allows that. The column of labels may be missing; in a table without a header, only if it was the
         last one.
     """
+    if learner.several:
+        play, _, ids = class_rounds.probabilities_of_many(learner, X)
+        return play.labels.decode_all(ids)
     positive = score_many(learner, X)[1]
     return learner._labels.decode_all(positive)
 
@@ -136,17 +142,22 @@ def decision_function(learner: Learner, X: Any) -> FloatArray:
     """Return score minus threshold: above 0 where the positive label is predicted, and at most 0 elsewhere.
 
     For a score exactly at the threshold that predicts the positive label, it is 2.2e-308, the smallest normal number.
+    With several classes it has a column for each label, in the order of classes_: the logarithm of its probability.
     """
+    if learner.several:
+        return predict_log_proba(learner, X)
     (scores, positive), engine = score_many(learner, X), learner._current_play().engine
     # The rule of a conjunction learns its negation.
     above = engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
     return np.asarray(np.where(positive & (above == 0), np.finfo(float).tiny, above))
 
 
-def predict_proba(learner: Learner, X: Any) -> FloatArray:
+def predict_proba(learner: Learner, X: Any, *, new: bool = False) -> FloatArray:
     """Return the probability of each label for many examples, without learning: a row each, in the order of classes_.
 
-    X is that of ``predict``. The label with the larger probability is the one that ``predict`` returns.
+    X is that of ``predict``. The label with the largest probability is the one that ``predict`` returns. With several
+    classes, the probabilities are those given that the label has occurred before; with ``new=True``, one more column
+    has the probability of a label that has not occurred yet, and each row adds up to 1.
 
     Examples
     --------
@@ -155,11 +166,25 @@ def predict_proba(learner: Learner, X: Any) -> FloatArray:
     >>> panel.predict_proba([[1, 0]]).round(1).tolist()
     [[1.0, 0.0]]
     """
+    if learner.several:
+        play, found, _ = class_rounds.probabilities_of_many(learner, X)
+        return class_rounds.in_order(play, found, new=new)
+    refuse_new(new)
     return probabilities(*score_many(learner, X))
+
+
+def refuse_new(new: bool) -> None:  # noqa: FBT001
+    """Raise ValueError if the probability of a new label is asked of a learner of two labels."""
+    if new:
+        message = "new=True needs more than two classes: set classes, or learn a third label"
+        raise ValueError(message)
 
 
 def predict_log_proba(learner: Learner, X: Any) -> FloatArray:
     """Return the logarithms of ``predict_proba``; no small probability is rounded to 0 first."""
+    if learner.several:
+        with np.errstate(divide="ignore"):  # a label of ``classes`` that has not occurred has the probability 0
+            return np.asarray(np.log(predict_proba(learner, X)))
     scores = score_many(learner, X)[0]
     return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
 
@@ -202,9 +227,10 @@ def score(learner: Learner, X: Any, y: Any) -> float:
 
 
 def classes(learner: Learner) -> AnyArray:
-    """(negative, positive) label."""
+    """The labels: (negative, positive), or all labels of several classes, in the order of their columns."""
     check_fitted(learner, "classes_")
-    return label_array(learner._labels.pair)
+    labels: Any = learner._labels
+    return label_array(labels.ordered if learner.several else labels.pair)
 
 
 def n_features_in(learner: Learner) -> int:
@@ -225,14 +251,14 @@ def check_fitted(learner: Learner, wanted: str) -> None:
         raise not_fitted(wanted)(message)
 
 
-def tags(*, poor_score: bool, binary_inputs: bool) -> Any:
-    """Return scikit-learn's tags of a binary classifier for dense and sparse input."""
+def tags(*, poor_score: bool, binary_inputs: bool, several: bool) -> Any:
+    """Return scikit-learn's tags of a classifier for dense and sparse input."""
     from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415 - only scikit-learn asks
 
     return Tags(
         estimator_type="classifier",
         target_tags=TargetTags(required=True),
-        classifier_tags=ClassifierTags(multi_class=False, poor_score=poor_score),
+        classifier_tags=ClassifierTags(multi_class=several, poor_score=poor_score),
         input_tags=InputTags(sparse=True, categorical=binary_inputs),
     )
 
@@ -254,10 +280,10 @@ def check_lengths(rows: Positional, y: AnyArray) -> None:
         raise ValueError(message)
 
 
-def targets(y: Any, learner: str) -> AnyArray:
-    """Return y as labels of two classes, or raise ValueError with a message that scikit-learn's tests accept."""
+def targets(y: Any, learner: Learner) -> AnyArray:
+    """Return y as labels, or raise ValueError with a message that scikit-learn's tests accept."""
     if y is None:
-        message = f"requires y to be passed, but the target y is None: {learner} learns from labels"
+        message = f"requires y to be passed, but the target y is None: {type(learner).__name__} learns from labels"
         raise ValueError(message)
     column: AnyArray = np.asarray(y) if hasattr(y, "__array__") or isinstance(y, (list, tuple)) else np.zeros(0)
     if column.ndim == 2 and column.shape[1] == 1:
@@ -271,8 +297,10 @@ def targets(y: Any, learner: str) -> AnyArray:
     distinct = np.unique(labels) if labels.dtype.kind != "O" else _distinct(labels)
     if len(distinct) > 2:
         if labels.dtype.kind == "f" and (distinct != np.trunc(distinct)).any():
-            message = "Unknown label type: continuous. y must have two classes, got real numbers"
+            message = "Unknown label type: continuous. y must have classes as labels, got real numbers"
             raise ValueError(message)
+        if learner.takes_several:
+            return labels
         message = (
             "Only binary classification is supported. The type of the target is multiclass: "
             f"{len(distinct)} labels, such as {distinct[:3].tolist()}"

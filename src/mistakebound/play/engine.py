@@ -165,8 +165,8 @@ class LearnerEngine:
         try:
             row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first, scores)
         except MemoryError:
-            raise MemoryError(_too_large(part)) from None
-        return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts.of_core(before), Counts.of_core(after))
+            raise MemoryError(too_large(part)) from None
+        return PlayedPart(positive[:row], row, part_fault(part, fault), Counts.of_core(before), Counts.of_core(after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, RowFault | None]:
         """Return the scores and predictions of a part, up to the first bad row, and the fault of that row, or None."""
@@ -174,7 +174,7 @@ class LearnerEngine:
             return self._scores(self.csr(part, part.rows))
         out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
         row, fault = self.core.score_chunk(part.chunk, out, positive)
-        return out[:row], positive[:row].view(np.bool_), _part_fault(part, fault)
+        return out[:row], positive[:row].view(np.bool_), part_fault(part, fault)
 
     def csr(self, part: Part, rows: int, first: int = 0) -> Csr:
         """Return rows of a part whose features have positions."""
@@ -220,14 +220,14 @@ class LearnerEngine:
         try:
             return self.core.learn_named(x, sign)
         except NamedFault as fault:
-            raise _stream_error(fault) from None
+            raise stream_error(fault) from None
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Return the score and the prediction of a named example, without learning."""
         try:
             return self.core.score_named(x)
         except NamedFault as fault:
-            raise _stream_error(fault) from None
+            raise stream_error(fault) from None
 
     def serve(self, x: Any) -> ServedExample:
         """Predict a named example, or one row, whose outcome comes later. The example is copied."""
@@ -250,7 +250,7 @@ class LearnerEngine:
             try:
                 self.core.tell_named(x, sign, positive, score, updates)
             except NamedFault as fault:
-                raise _stream_error(fault) from None
+                raise stream_error(fault) from None
             return
         sign = -sign if self.reduction.conjunction else sign
         played = self.core.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
@@ -343,7 +343,7 @@ class LearnerEngine:
         return row_fault(FaultKind.INDEX, int(rows.feature_at(begin + int(np.argmax(outside)))[0]))
 
 
-def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
+def part_fault(part: Part, fault: Fault | None) -> RowFault | None:
     """Return the fault of a row of a file; None if the row is good."""
     if fault is None or fault.kind not in FEATURE_FAULTS:  # the row may have no feature to name
         return None if fault is None else row_fault(fault.kind)
@@ -352,7 +352,7 @@ def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
     return row_fault(fault.kind, feature, chunk.value[at], of_sum=fault.of_sum)
 
 
-def _too_large(part: Part) -> str:
+def too_large(part: Part) -> str:
     """Return the message for a part with too many features for the memory."""
     chunk = part.chunk
     if chunk.named or not len(chunk.index):
@@ -363,7 +363,7 @@ def _too_large(part: Part) -> str:
     return f"{part.where(row)}: there is not enough memory for index {index}, because every index up to it has a weight"
 
 
-def _stream_error(fault: NamedFault) -> StreamError:
+def stream_error(fault: NamedFault) -> StreamError:
     kind, name, of_sum = fault.args
     return row_fault(kind, name, of_sum=of_sum).error()
 

@@ -158,6 +158,12 @@ class Ledger:
         return self.false_positives + self.false_negatives
 
     @property
+    def two_labels(self) -> tuple[int, int, int] | None:
+        """False positives, false negatives and positive labels; None for more than two labels."""
+        wrong = self.false_positives, self.false_negatives
+        return (*wrong, self.positive_predictions - wrong[0] + wrong[1])
+
+    @property
     def updates(self) -> int:
         """Rounds that changed the weights."""
         return self.counts.updates
@@ -310,15 +316,15 @@ class EngineRecord:
         positive: BoolArray | bytes | None,
         mistakes: IntArray | bytes | None,
     ) -> None:
-        self._engine, self._slots, self._before, self._now = engine, slots, before, now
+        self._engine, self._slots, self.before, self._now = engine, slots, before, now
         self._positive, self._mistakes = positive, mistakes
 
     def predictions(self) -> BoolArray | None:
         """Return whether each prediction was positive; None if not all were kept."""
         if self._positive is not None:
             return np.frombuffer(self._positive, np.bool_) if isinstance(self._positive, bytes) else self._positive
-        wanted = self._now.rounds - self._before.rounds
-        found: AnyArray = self._engine.core.predictions(self._before.rounds, self._now.rounds)
+        wanted = self._now.rounds - self.before.rounds
+        found: AnyArray = self._engine.core.predictions(self.before.rounds, self._now.rounds)
         return found.view(np.bool_) ^ self._engine.reduction.conjunction if len(found) == wanted else None
 
     def mistake_rounds(self) -> IntArray | None:
@@ -327,7 +333,7 @@ class EngineRecord:
             return np.flatnonzero(self.predictions() != (np.frombuffer(self._mistakes, np.int8) > 0))
         if self._mistakes is not None:
             return self._mistakes
-        before, now = self._before, self._now
+        before, now = self.before, self._now
         first = before.false_positives + before.false_negatives
         last = now.false_positives + now.false_negatives
         found: IntArray = self._engine.core.mistake_rounds(first, last)
@@ -335,16 +341,14 @@ class EngineRecord:
 
     def kept(self) -> Kept:
         """Return the rounds with an update or a mistake, as far as they were kept."""
-        rounds, labels, mistaken, indptr, index, value = self._engine.core.kept(self._before.to_keep, self._now.to_keep)
-        return Kept(
-            rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
-        )
+        rounds, labels, mistaken, indptr, index, value = self._engine.core.kept(self.before.to_keep, self._now.to_keep)
+        return Kept(rounds - self.before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value)
 
     def late(self) -> tuple[IntArray, IntArray]:
         """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
         rounds, delays = self._engine.core.late()
-        own = (rounds >= self._before.rounds) & (rounds < self._now.rounds)
-        return rounds[own] - self._before.rounds, delays[own]
+        own = (rounds >= self.before.rounds) & (rounds < self._now.rounds)
+        return rounds[own] - self.before.rounds, delays[own]
 
     def names(self) -> list[str]:
         """Return the names of the features by index, without those that came later; empty for features by position."""

@@ -36,6 +36,18 @@ class Standings(NamedTuple):
     """Rounds in which the guard did not follow the mixture."""
     log_loss: float
     """Σ −ln p(y) of the mixture, before the guard."""
+    first_seen: int = 0
+    """With several classes, rounds whose label had not occurred before. The other counts do not include them."""
+
+    @property
+    def all_rounds(self) -> int:
+        """All rounds, those of first-seen labels included."""
+        return self.rounds + self.first_seen
+
+    @property
+    def all_mistakes(self) -> int:
+        """All mistakes, those on first-seen labels included."""
+        return self.mistakes + self.first_seen
 
     @property
     def voters(self) -> tuple[Standing, ...]:
@@ -66,13 +78,14 @@ class Standings(NamedTuple):
     def bounds(self) -> dict[str, float]:
         """The bound of each theorem on the mistakes of the panel; see ``theorems.panel``."""
         return {
-            "guarded-weighted-majority": guarded_weighted_majority(len(self.voters), self.best.mistakes),
+            "guarded-weighted-majority": guarded_weighted_majority(len(self.voters), self.best.mistakes)
+            + self.first_seen,
             # If the guard did not follow the mixture, a mistake may have a small log loss, so these rounds are added.
-            "bayes-mixture": self.loss_bound / math.log(2) + self.overrides,
+            "bayes-mixture": self.loss_bound / math.log(2) + self.overrides + self.first_seen,
         }
 
 
-def of_core(found: Any, names: tuple[str, ...]) -> Standings:
+def of_core(found: Any, names: tuple[str, ...], first_seen: int = 0) -> Standings:
     """Return the standings that the core reports; ``names`` are those of the members."""
     voters, (rounds, mistakes, overrides, loss, _) = found
     all_of_them = tuple(
@@ -80,4 +93,5 @@ def of_core(found: Any, names: tuple[str, ...]) -> Standings:
         for name, (wrong, each_loss, share, weight) in zip((*names, *MIXERS), voters, strict=True)
     )
     count = len(names)
-    return Standings(all_of_them[:count], all_of_them[count:], int(rounds), int(mistakes), int(overrides), loss)
+    totals = int(rounds), int(mistakes), int(overrides), loss, first_seen
+    return Standings(all_of_them[:count], all_of_them[count:], *totals)

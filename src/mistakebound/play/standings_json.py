@@ -22,7 +22,9 @@ ROUNDING = 1e-9
 def write_standings(standings: Standings) -> dict[str, Any]:
     """Return standings for JSON; ``read_standings`` returns them with the same bits."""
     voters = {name: [each._asdict() for each in getattr(standings, name)] for name in ("members", "mixers")}
-    return {**standings._asdict(), **voters}
+    written = {**standings._asdict(), **voters}
+    del written["first_seen"]  # two labels have none
+    return written
 
 
 def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_start: bool, late: int) -> Standings | None:
@@ -34,7 +36,9 @@ def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_star
     if not is_panel(rule):
         need(value is None, f"standings must be absent, because {rule.id} has no members", "standings")
         return None
-    members, mixers, rounds, mistakes, overrides, log_loss = schema.fields(value, *Standings._fields, path="standings")
+    members, mixers, rounds, mistakes, overrides, log_loss = schema.fields(
+        value, *Standings._fields[:-1], path="standings"
+    )
     rounds = schema.whole(rounds, "standings.rounds", counts[0], 2**53)
     listed = schema.items(members, "standings.members", len(rule.names) + int(rule.joined))
     found = Standings(

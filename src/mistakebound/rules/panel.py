@@ -35,6 +35,8 @@ ROSTERS = {"all": MEMBERS, "lean": LEAN}
 MIXERS = ("mixer-fast", "mixer-slow", "mixer-gradient")
 PRIOR_OF_MIXERS, PRIOR_OF_MEMBERS = (0.47, 0.47, 0.05), 0.01
 """The weights in the Bayes mixture at the start: of each mixer, and of all members together."""
+CLASS_PRIOR = "class-prior"
+"""With several classes, a panel has one more member: it predicts how often each label has occurred."""
 MOST_JOINED = 48
 """The largest number of members from outside."""
 
@@ -89,3 +91,18 @@ class PanelRule(Rule):
     def names(self) -> tuple[str, ...]:
         """The names of the members, without those from outside."""
         return tuple(name for k, name in enumerate(MEMBERS) if int(self.members) >> k & 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MulticlassPanelRule(PanelRule):
+    """A panel of members for several classes. It is made by ``Panel``, when a third label occurs or is given.
+
+    See docs/theory.md, "The Panel with several classes".
+    """
+
+    id: ClassVar[str] = "multiclass-panel"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the members."""
+        return (*super().names, CLASS_PRIOR)

@@ -55,7 +55,8 @@ class Checkpoint:
         from mistakebound.runs.resume import described  # noqa: PLC0415
 
         tally = self.tally
-        counts = [tally.rounds, tally.false_positives, tally.false_negatives, tally.positives]
+        kinds = (tally.false_positives, tally.false_negatives) if tally.labels is None else (tally.mistakes, 0)
+        counts = [tally.rounds, *kinds, tally.positives]
         return {"run": described(self.position), "counts": counts, "shown": list(tally.last), "predictions": written}
 
     def resume(self, fresh: Learner, *, predictions: bool) -> tuple[Learner, int] | None:

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
 def panel_facts(panel: Panel) -> dict[str, Any]:
     """Return the members of a panel, its leaders over time, and the bounds of its theorems."""
     standings = panel.standings
+    rounds = max(standings.rounds, 1)  # the first round of several classes does not count
     return {
         "rounds": standings.rounds,
         "members": [each._asdict() for each in panel.members()],
         "mixers": [
-            {"name": each.name, "mistakes": each.mistakes, "log_loss": each.log_loss / standings.rounds}
+            {"name": each.name, "mistakes": each.mistakes, "log_loss": each.log_loss / rounds}
             for each in standings.mixers
         ],
         "leaders": [{"round": round_, "member": name} for round_, name in panel.leadership()],
         "overrides": standings.overrides,
-        "log_loss": standings.log_loss / standings.rounds,
-        "log_loss_bound": standings.loss_bound / standings.rounds,
+        "log_loss": standings.log_loss / rounds,
+        "log_loss_bound": standings.loss_bound / rounds,
         "bounds": standings.bounds,
     }

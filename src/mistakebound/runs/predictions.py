@@ -48,6 +48,12 @@ def lines(labels: AnyArray, scores: FloatArray, positive: BoolArray, rule: Rule)
     return ("\t".join(line) + "\n" for line in zip(*columns, strict=True))
 
 
+def class_lines(labels: AnyArray, probabilities: FloatArray) -> Iterator[str]:
+    """Yield a line for each prediction of one of several classes: label and a probability."""
+    shown = (f"{p:.6g}" for p in probabilities.tolist())
+    return (f"{label}\t{p}\n" for label, p in zip(label_lines(labels.tolist()), shown, strict=True))
+
+
 class PredictionsFile:
     """A file or an open stream that the predictions of a run are written to, part by part."""
 
@@ -56,9 +62,19 @@ class PredictionsFile:
 
     def write(self, part: Ledger) -> None:
         """Write the predictions of a part."""
+        if part.two_labels is None:
+            self._write_classes(part)
+            return
         scores = np.zeros(part.rounds) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
             self.file.writelines(lines(part.predictions, scores, part.positive, part.rule))
+            self.file.flush()
+
+    def _write_classes(self, part: Ledger) -> None:
+        """Write the predicted label of each round, and the probability that was predicted for the label that occurred."""
+        logs = np.full(part.rounds, np.nan) if part.scores is None else part.scores
+        with add_file_name(getattr(self.file, "name", "predictions")):
+            self.file.writelines(class_lines(part.predictions, np.exp(logs)))
             self.file.flush()
 
     def flushed(self) -> int | None:
@@ -118,7 +134,7 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
         Write the lines here. Control characters in labels are escaped.
     scores : bool
         Whether to write, after each label, the probability of the positive label, if the learner has probabilities,
-        and the score, separated by tabs.
+        and the score, separated by tabs. With several classes, it is the probability of the predicted label.
 
     Examples
     --------
@@ -143,7 +159,9 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
         for numbers, labels, unknown_here in learner.score_reader(reader):
             rounds += len(numbers)
             unknown += unknown_here
-            if scores:
+            if scores and learner.several:
+                out.file.writelines(class_lines(labels, numbers))
+            elif scores:
                 positive = labels == learner.ledger_.classes[1]
                 out.file.writelines(lines(labels, numbers, positive, learner.ledger_.rule))
             else:

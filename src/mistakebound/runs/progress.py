@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.signals import uninterrupted
 from mistakebound.data.parts import START, Place
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mistakebound.data.source import Source
     from mistakebound.learners.learner import Learner
     from mistakebound.learners.stream_loop import Step
+    from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.play.ledger import Ledger
     from mistakebound.play.standings import Standings
 
@@ -82,6 +83,8 @@ class Tally:
     def __init__(self, bound: RunningBound | None, missed: int = 0, *, lines: bool) -> None:
         self.bound_of, self.missed, self.with_lines = bound, missed, lines
         self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
+        self.labels: dict[Any, int] | None = None
+        """With several classes, how often each label occurred; otherwise None."""
         self.bound: float | None = None
         self.lines: list[Line] = []
         """The lines of the last part."""
@@ -97,6 +100,8 @@ class Tally:
         """Set the counts of an earlier process. ``ledger`` is the ledger of the resumed learner."""
         self.rounds, self.false_positives, self.false_negatives, self.positives = counts
         self.mistakes = self.false_positives + self.false_negatives
+        if ledger.two_labels is None:
+            self.labels = cast("ClassLedger", ledger).label_counts()
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
         self._standings = ledger.standings
         if self.bound_of is not None and self.rounds:
@@ -110,18 +115,31 @@ class Tally:
         """Count the rounds of a part, and make its lines."""
         self.seconds = time.perf_counter() - self.start
         self.lines = []
-        rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
-        positives = part.positive_predictions - wrong_positives + wrong_negatives
+        rounds = part.rounds
         self._standings = part.standings
         if self.with_lines and self._next <= self.rounds + rounds:
             self._add_lines(part, part.mistake_rounds, self.rounds + rounds)
+        self._count_labels(part)
         self.rounds += rounds
-        self.mistakes += wrong_positives + wrong_negatives
-        self.false_positives += wrong_positives
-        self.false_negatives += wrong_negatives
-        self.positives += positives
+        self.mistakes += part.mistakes
         if self.bound_of is not None:
             self.bound = self.bound_of(part, self.missed + self.false_negatives)
+
+    def _count_labels(self, part: Ledger) -> None:
+        """Count mistakes by their kind, and labels."""
+        two = part.two_labels
+        if two is not None:
+            wrong_positives, wrong_negatives, positives = two
+            self.false_positives += wrong_positives
+            self.false_negatives += wrong_negatives
+            self.positives += positives
+            return
+        several = cast("ClassLedger", part)
+        if self.labels is None:  # the rounds so far had two labels, whose class ids are 0 and 1
+            before = (self.rounds - self.positives, self.positives) if self.rounds else ()
+            self.labels = dict(zip(several.seen, before, strict=False))
+        for label, count in several.label_counts().items():
+            self.labels[label] = self.labels.get(label, 0) + count
 
     def end(self) -> None:
         """Make the last line."""
@@ -134,7 +152,7 @@ class Tally:
         while self._next <= done:
             before = mistaken[mistaken < self._next - self.rounds]
             if self.bound_of is not None:
-                missed = len(before) - int(part.positive[before].sum())
+                missed = 0 if part.two_labels is None else len(before) - int(part.positive[before].sum())
                 self.bound = self.bound_of(part, self.missed + self.false_negatives + missed)
             self._add_line(self._next, self.mistakes + len(before), done)
             self._next *= 2
@@ -144,7 +162,7 @@ class Tally:
         self.last = (rounds, mistakes)
         speed = (done - self.earlier) / max(self.seconds, 1e-9)
         line = Line(rounds, mistakes, since, self.bound, speed)
-        if (found := self._standings) is not None:
+        if (found := self._standings) is not None and found.rounds:
             line = line._replace(loss=found.log_loss / found.rounds, loss_bound=found.loss_bound / found.rounds)
         self.lines.append(line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stop_at_signal, uninterrupted
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 POSITIVE = Option("positive", "positive")
+POSITIVE_OF = Option("positive", "positive=LABEL")
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # generating fewer methods makes the command start faster
@@ -48,8 +50,12 @@ class RunResult:
         All rounds of the learner, those before this run included.
     source : Source
         The files.
-    rounds, mistakes, false_positives, false_negatives, positives : int
-        Counts of the whole run: rounds, mistakes of both kinds, and examples with the positive label.
+    rounds, mistakes : int
+        Counts of the whole run.
+    false_positives, false_negatives, positives : int or None
+        Mistakes of both kinds, and examples with the positive label; None for more than two labels.
+    labels : dict or None
+        For more than two labels: how often each label occurred in the run. ``ledger.confusion`` has the mistakes.
     majority, majority_mistakes
         The more frequent label, and the number of mistakes of predicting it in every round.
     bound : float or None
@@ -79,9 +85,10 @@ class RunResult:
     source: Source
     rounds: int
     mistakes: int
-    false_positives: int
-    false_negatives: int
-    positives: int
+    false_positives: int | None
+    false_negatives: int | None
+    positives: int | None
+    labels: dict[Any, int] | None
     majority: Any
     majority_mistakes: int
     bound: float | None
@@ -183,7 +190,8 @@ def run(
         files, their options and the parameters of the learner must be the same.
     predictions : path or text stream
         Write the prediction of each round here, made before learning from it: a line with the label, the
-        probability of the positive label if the learner has probabilities, and the score, separated by tabs.
+        probability of the positive label if the learner has probabilities, and the score, separated by tabs. With
+        several classes: the label, and the probability that was predicted for the label that occurred.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
         rounds only. A remark then has the reason.
@@ -230,7 +238,7 @@ def run(
         raise OptionError(asked, f" needs a theorem: no mistake bound is known for {learner.rule_id}")
     refuse_objects(learner, checkpoint, certificate)
     progress = Progress() if progress is None else progress
-    missed = learner.ledger_.false_negatives if continued else 0
+    missed = learner.ledger_.false_negatives if continued and not learner.several else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
     position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     job = Job(source, learner, position, tally, progress, continued=continued)
@@ -382,10 +390,18 @@ class Job:
     def remark_on_labels(self) -> None:
         """Add a remark if every example had the same label: then a count of 0 mistakes means nothing."""
         rounds, positives = self.tally.rounds, self.tally.positives
-        if self.stopped is None and rounds > 1 and positives in (0, rounds):
+        if self.tally.labels is not None:
+            self.remark_on_classes(self.tally.labels)
+        elif self.stopped is None and rounds > 1 and positives in (0, rounds):
             label = self.learner.ledger_.classes[int(positives > 0)]
             words = f"only one label occurred: all {rounds:,} examples have the label {label!r}"
             self.remark(Remark("one label", (words,)))
+
+    def remark_on_classes(self, labels: dict[Any, int]) -> None:
+        """Add a remark that there are more than two labels, and how to learn one of them against the others."""
+        names = ", ".join(repr(label) for label in list(labels)[:5]) + (", …" if len(labels) > 5 else "")
+        words = f"there are {len(labels)} labels ({names}), so this is a panel of several classes; "
+        self.remark(Remark("several classes", (words, POSITIVE_OF, " learns one label against all others")))
 
     def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
         """Write the model if something was learned. After an error, do not replace the model of another run."""
@@ -435,19 +451,20 @@ class Job:
         """Return the result."""
         tally, position, ledger = self.tally, self.position, self.learner.ledger_
         report, reader = position.report, position.reader
-        negative, positive = ledger.classes
-        negatives = tally.rounds - tally.positives
+        two = tally.labels is None
+        majority, majority_mistakes = self.majority(ledger)
         return RunResult(
             learner=self.learner,
             ledger=ledger,
             source=self.source,
             rounds=tally.rounds,
-            mistakes=tally.false_positives + tally.false_negatives,
-            false_positives=tally.false_positives,
-            false_negatives=tally.false_negatives,
-            positives=tally.positives,
-            majority=positive if tally.positives >= negatives else negative,
-            majority_mistakes=min(tally.positives, negatives),
+            mistakes=tally.mistakes,
+            false_positives=tally.false_positives if two else None,
+            false_negatives=tally.false_negatives if two else None,
+            positives=tally.positives if two else None,
+            labels=tally.labels,
+            majority=majority,
+            majority_mistakes=majority_mistakes,
             bound=tally.bound,
             seconds=tally.seconds,
             bytes=position.bytes_before + (0 if report is None else report.bytes),
@@ -461,6 +478,16 @@ class Job:
             stopped=self.stopped,
             saved=self.saved,
         )
+
+    def majority(self, ledger: Ledger) -> tuple[Any, int]:
+        """Return the most frequent label, and the number of mistakes of always predicting it."""
+        tally = self.tally
+        if tally.labels is not None:
+            label, count = max(tally.labels.items(), key=itemgetter(1))
+            return label, tally.rounds - count
+        negative, positive = ledger.classes
+        negatives = tally.rounds - tally.positives
+        return positive if tally.positives >= negatives else negative, min(tally.positives, negatives)
 
 
 def certified(model: Learner, source: Source, *, continued: bool = False) -> tuple[Certificate, str]:

@@ -30,11 +30,14 @@ class PanelGuard:
     def premise(self, standings: Standings) -> Premise:
         """Show the best member or mixer."""
         best, n = standings.best, len(standings.voters)
-        return Premise(f"m is the fewest mistakes of {n} members and mixers", True, f"{best.name}: m = {best.mistakes}")
+        shown = f"{best.name}: m = {best.mistakes}"
+        if standings.first_seen:
+            shown += f"; D = {standings.first_seen} labels occurred for the first time, and are added"
+        return Premise(f"m is the fewest mistakes of {n} members and mixers", True, shown)
 
     def is_broken(self, standings: Standings, rounding: float) -> bool:
         """Return whether there were more mistakes than the theorem allows."""
-        return standings.mistakes > self.bound(standings) * (1 + rounding)
+        return standings.all_mistakes > self.bound(standings) * (1 + rounding)
 
 
 class PanelMixture:
@@ -65,7 +68,9 @@ class PanelMixture:
     def is_broken(self, standings: Standings, rounding: float) -> bool:
         """Return whether the log loss or the mistakes exceed their bounds, by more than rounding errors."""
         allowed = standings.loss_bound * (1 + rounding) + standings.rounds * rounding
-        return standings.log_loss > allowed or standings.mistakes > self.bound(standings) * (1 + rounding) + rounding
+        return (
+            standings.log_loss > allowed or standings.all_mistakes > self.bound(standings) * (1 + rounding) + rounding
+        )
 
 
 PANEL_THEOREMS: dict[str, PanelGuard | PanelMixture] = {

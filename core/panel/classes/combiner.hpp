@@ -1,0 +1,223 @@
+// From the scores of the members to probabilities of the classes and a prediction: three mixers of log probabilities, a Bayes
+// mixture over members and mixers, the probability of a new label, and a guarded plurality vote.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "panel/classes/mixers.hpp"
+#include "panel/classes/new_label.hpp"
+#include "panel/classes/scores.hpp"
+#include "panel/roster.hpp"
+
+namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
+
+class ClassCombiner {
+ public:
+  explicit ClassCombiner(const Roster& roster) : count_(roster.count + 1) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool is_prior = i == roster.count;
+      member_[i] = is_prior ? prior : roster.member[i];
+      factor_[i] = is_prior ? 1 : roster.to_logit[i];
+      fast_.at[i] = slow_.at[i] = gradient_.at[i] = is_prior ? 0 : roster.first_weight[i];
+      fast_.covariance[i][i] = fast_.first[i] = is_prior ? prior_fast : roster.fast[i];
+      slow_.covariance[i][i] = slow_.first[i] = is_prior ? prior_slow : roster.slow[i];
+    }
+    experts_.resize(count_ + mixers);
+    loss_.resize(experts_.size()), wrong_.resize(experts_.size()), vote_.resize(experts_.size());
+    for (std::size_t e = 0; e < experts_.size(); ++e)
+      log_prior_.push_back(first_of(ln(all(e < count_ ? .01 / static_cast<double>(count_) : e == count_ + 2 ? .05 : .47))));
+  }
+
+  ClassVerdict predict(const ClassScores& z, std::size_t classes) {
+    ClassVerdict verdict;
+    verdict.fresh = new_label_.chance();
+    mixture_.assign((classes + 3) / 4 * 4, 0);
+    probabilities_.assign(1, verdict.fresh);
+    if (classes == 0) return verdict;
+    for (Distribution& expert : experts_) expert.resize(mixture_.size());
+    const double tau = temperature(classes);
+    for (std::size_t i = 0; i < count_; ++i) look(i, z.of(member_[i]), tau, classes);
+    for (std::size_t b = 0; b < mixers; ++b) weights(b).mix(experts_.data(), count_, classes, experts_[count_ + b]);
+    average(classes);
+    const auto advised = static_cast<std::size_t>(std::max_element(mixture_.begin(), mixture_.begin() + static_cast<std::ptrdiff_t>(classes)) - mixture_.begin());
+    const std::size_t predicted = guarded(advised, classes);
+    verdict.prediction = static_cast<std::int32_t>(predicted);
+    verdict.overridden = predicted != advised;
+    probabilities_.assign(mixture_.begin(), mixture_.begin() + static_cast<std::ptrdiff_t>(classes));
+    if (verdict.overridden) share_out(advised, predicted);
+    for (double& p : probabilities_) p *= 1 - verdict.fresh;
+    probabilities_.push_back(verdict.fresh);
+    return verdict;
+  }
+  const std::vector<double>& probabilities() const { return probabilities_; }
+
+  // Learn the label of the row that was predicted last. `classes`: those seen before; `seen_before`: rows with the label.
+  void learn(const ClassVerdict& verdict, std::int32_t label, std::size_t classes, double seen_before) {
+    const auto y = static_cast<std::size_t>(label);
+    const bool is_new = y == classes;
+    new_label_.learn(is_new, seen_before);
+    if (is_new) return;
+    rounds_ += 1;
+    mistakes_ += verdict.prediction != label ? 1 : 0;
+    overrides_ += verdict.overridden ? 1 : 0;
+    mixture_loss_ -= first_of(quick_ln(all(mixture_[y])));
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      wrong_[e] += vote_[e] != y ? 1 : 0;
+      loss_[e] -= experts_[e].log_chance[y];
+    }
+    if (static_cast<std::int64_t>(rounds_) % 32 == 0)
+      leadership_.add(new_label_.rounds, static_cast<std::size_t>(std::min_element(loss_.begin(), loss_.begin() + static_cast<std::ptrdiff_t>(count_)) - loss_.begin()));
+    if (classes > 1) learn_mixers(y, classes);
+  }
+
+  template <class Visit>
+  void each_number(Visit visit) {
+    for (std::size_t b = 0; b < mixers; ++b)
+      for (std::size_t i = 0; i < count_; ++i) visit(weights(b).at[i]);
+    for (ClassNewton* mixer : {&fast_, &slow_})
+      for (std::size_t i = 0; i < count_; ++i)
+        for (std::size_t j = 0; j < count_; ++j) visit(mixer->covariance[i][j]);
+    for (double& loss : loss_) visit(loss);
+    for (double& wrong : wrong_) visit(wrong);
+    for (double* number : {&mistakes_, &overrides_, &rounds_, &mixture_loss_}) visit(*number);
+    new_label_.each_number(visit);
+  }
+  bool valid() const {
+    const auto count = [](double number) { return number >= 0 && number == std::floor(number); };
+    return std::all_of(wrong_.begin(), wrong_.end(), count) && count(mistakes_) && count(overrides_) && count(rounds_) && new_label_.valid();
+  }
+  double rounds() const { return new_label_.rounds; }
+
+  std::vector<Standing> standings() const {
+    std::vector<double> share = shares();
+    std::vector<Standing> all_of;
+    const double* const of_mixer = share.data() + count_;
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      const double mixed = e < count_ ? of_mixer[0] * fast_.at[e] + of_mixer[1] * slow_.at[e] + of_mixer[2] * gradient_.at[e] : 0;
+      all_of.push_back({wrong_[e], loss_[e], share[e], share[e] + mixed});
+    }
+    return all_of;
+  }
+  Totals totals() const { return {rounds_, mistakes_, overrides_, mixture_loss_, *std::min_element(wrong_.begin(), wrong_.end())}; }
+  Leadership& leadership() { return leadership_; }
+  const Leadership& leadership() const { return leadership_; }
+
+ private:
+  static constexpr double largest_logit = 8, floor_ = -12, least_chance = 1e-12;
+
+  ClassWeights& weights(std::size_t b) { return b == 0 ? static_cast<ClassWeights&>(fast_) : b == 1 ? slow_ : gradient_; }
+
+  // The scores of a member as log probabilities.
+  void look(std::size_t i, const float* z, double tau, std::size_t classes) {
+    const Link link = link_of[member_[i]];
+    const Four factor = all(link == Link::softmax ? tau : factor_[i]);
+    double* const to = experts_[i].log_chance.data();
+    for (std::size_t k = 0; k < classes; k += 4) {
+      Four advice = four(z[k], z[k + 1], z[k + 2], z[k + 3]) * factor;
+      if (link == Link::logit) advice = -quick_ln(1.0 + quick_exp(-most(least(advice, all(largest_logit)), all(-largest_logit))));
+      store(to + k, advice);
+    }
+    experts_[i].normalise(classes, floor_);
+  }
+
+  // Shares of members and mixers in the Bayes mixture.
+  std::vector<double> shares() const {
+    std::vector<double> share(experts_.size());
+    double top = -infinity, total = 0;
+    for (std::size_t e = 0; e < share.size(); ++e) top = larger(top, log_prior_[e] - loss_[e]);
+    for (std::size_t e = 0; e < share.size(); ++e) total += share[e] = first_of(exp(all(log_prior_[e] - loss_[e] - top)));
+    for (double& of : share) of /= total;
+    return share;
+  }
+  void average(std::size_t classes) {
+    const std::vector<double> share = shares();
+    for (std::size_t e = 0; e < experts_.size(); ++e)
+      for (std::size_t k = 0; k < classes; k += 4)
+        store(mixture_.data() + k, fused(all(share[e]), load(experts_[e].chance.data() + k), load(mixture_.data() + k)));
+    for (std::size_t k = 0; k < classes; ++k) mixture_[k] = larger(mixture_[k], least_chance);
+  }
+
+  // Follow the advice if a mistake would leave the total weight W = Σ 2^(−wrong) at or below n·(3/4)^(M + 1) whatever the label
+  // is, otherwise the plurality. τ·W is the largest weight of another label; a mistake leaves at most W(1 + τ)/2.
+  std::size_t guarded(std::size_t advised, std::size_t classes) {
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      const auto& of = experts_[e].log_chance;
+      vote_[e] = static_cast<std::size_t>(std::max_element(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(classes)) - of.begin());
+    }
+    constexpr double ln2 = 0.6931471805599453, ln_three_quarters = -0.2876820724517809;
+    const double fewest = *std::min_element(wrong_.begin(), wrong_.end()), limit = (mistakes_ + 1) * ln_three_quarters;
+    if (-ln2 * fewest < limit - margin * (1 - limit)) return advised;  // W is at most n·2^(−fewest)
+    weight_of_.assign(classes, 0);
+    double total = 0;
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      const double weight = std::ldexp(1.0, -static_cast<int>(smaller(wrong_[e] - fewest, 2000)));
+      total += weight;
+      weight_of_[vote_[e]] += weight;
+    }
+    double other = 0;
+    for (std::size_t k = 0; k < classes; ++k)
+      if (k != advised) other = larger(other, weight_of_[k]);
+    if (at_most((total + other) / 2, fewest)) return advised;
+    return static_cast<std::size_t>(std::max_element(weight_of_.begin(), weight_of_.end()) - weight_of_.begin());
+  }
+  // Whether left·2^(−fewest) ≤ n·(3/4)^(M + 1). The margin is larger than all rounding errors; a tie is decided exactly, which
+  // the first mistakes need: afterwards 3^(M + 1) has too many digits for a tie.
+  bool at_most(double left, double fewest) const {
+    constexpr double ln2 = 0.6931471805599453, ln_three_quarters = -0.2876820724517809, most_exact = 30;
+    const auto n = static_cast<double>(experts_.size());
+    const double power = mistakes_ + 1, limit = power * ln_three_quarters;
+    const double off = first_of(ln(all(left / n))) - fewest * ln2 - limit;
+    if (std::fabs(off) > margin * (1 - limit)) return off < 0;
+    if (power > most_exact) return false;
+    double right = n;
+    for (int k = 0; k < static_cast<int>(power); ++k) right *= 3;
+    return std::ldexp(left, -static_cast<int>(smaller(fewest, 2000))) <= std::ldexp(right, -2 * static_cast<int>(power));
+  }
+  static constexpr double margin = 1e-12;
+
+  // The guard overrode the mixture: both labels get the mean of their probabilities, just on the side of the prediction.
+  void share_out(std::size_t advised, std::size_t predicted) {
+    constexpr double just = 1e-9;
+    const double mean = (probabilities_[advised] + probabilities_[predicted]) / 2;
+    probabilities_[predicted] = mean * (1 + just);
+    probabilities_[advised] = mean * (1 - just);
+    for (std::size_t k = 0; k < probabilities_.size(); ++k)
+      if (k != predicted) probabilities_[k] = smaller(probabilities_[k], probabilities_[advised]);
+    double total = 0;
+    for (const double p : probabilities_) total += p;
+    for (double& p : probabilities_) p /= total;
+  }
+
+  void learn_mixers(std::size_t y, std::size_t classes) {
+    constexpr double rate = .002;
+    for (std::size_t b = 0; b < mixers; ++b) {
+      std::vector<double>& p = experts_[count_ + b].chance;
+      alignas(32) double gradient[class_width] = {};
+      averages(experts_.data(), count_, p.data(), classes, gradient);
+      for (std::size_t i = 0; i < count_; ++i) gradient[i] = experts_[i].log_chance[y] - gradient[i];
+      if (b < 2)
+        (b == 0 ? fast_ : slow_).learn(experts_.data(), count_, classes, gradient, p);
+      else
+        for (std::size_t i = 0; i < count_; ++i) gradient_.at[i] += rate * gradient[i];
+    }
+  }
+
+  std::size_t count_;  // members and the prior
+  std::size_t member_[class_members] = {};
+  double factor_[class_members] = {};
+  ClassNewton fast_, slow_;
+  ClassWeights gradient_;
+  NewLabel new_label_;
+  Leadership leadership_;
+  std::vector<double> log_prior_, loss_, wrong_;
+  double mistakes_ = 0, overrides_ = 0, rounds_ = 0, mixture_loss_ = 0;
+  // Of the row that was predicted last: members, then the mixers.
+  std::vector<Distribution> experts_;
+  std::vector<std::size_t> vote_;
+  std::vector<double> mixture_, probabilities_, weight_of_;
+};
+
+}  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

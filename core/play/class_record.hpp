@@ -1,0 +1,44 @@
+// What a learner of several classes records beside the counts of its rounds: predictions in bounded memory, and how often each
+// label got each prediction.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "memory/table.hpp"
+#include "rules/elementary.hpp"
+
+namespace mistakebound {
+
+struct ClassRecord {
+  Table<std::int32_t> predictions;  // only the first ones if there are more than the limit allows
+  double log_loss = 0, brier = 0;   // Σ −ln p(y), and Σ (p − y)² over all classes and the new label
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion;  // rounds by label and prediction
+
+  // Reserve memory for the predictions of this many more rounds.
+  void expect(std::size_t more, std::size_t limit_bytes) {
+    const std::size_t wanted = std::min(predictions.size() + more, std::max(most(limit_bytes), predictions.size()));
+    if (wanted > predictions.capacity()) predictions.reserve(std::max(wanted, 2 * predictions.capacity()));
+  }
+  // Reserve memory, so that `count` cannot fail.
+  void make_room(std::int32_t label, std::int32_t prediction, std::size_t limit_bytes) {
+    expect(1, limit_bytes);
+    confusion.try_emplace({label, prediction});
+  }
+  void count(std::int32_t label, std::int32_t prediction, double probability, double squares, std::size_t limit_bytes) {
+    add_prediction(prediction, limit_bytes);
+    confusion[{label, prediction}] += 1;
+    log_loss -= ln_of(probability);
+    brier += squares;
+  }
+  void add_prediction(std::int32_t prediction, std::size_t limit_bytes) {
+    if (predictions.size() < most(limit_bytes)) predictions.append(&prediction, 1);
+  }
+
+ private:
+  static std::size_t most(std::size_t limit_bytes) { return limit_bytes / sizeof(std::int32_t); }
+};
+
+}  // namespace mistakebound

@@ -1,0 +1,168 @@
+"""`ClassPlay`: the state of a panel of several classes from its first input on, and the rounds that change it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.lazy import np
+from mistakebound.data.class_labels import ClassLabels
+from mistakebound.learners.linear_play import LOCK, LinearPlay
+from mistakebound.play.class_engine import ClassEngine, of_classes
+from mistakebound.play.engine import ServedExample
+from mistakebound.play.tickets import Asked, Tickets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mistakebound._support.arrays import AnyArray
+    from mistakebound.data.labels import Labels
+    from mistakebound.data.parts import Part
+    from mistakebound.errors import InputError
+    from mistakebound.play.class_ledger import ClassCounts, ClassLedger
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Ledger
+
+
+class ClassPlay(LinearPlay):
+    """The state of a panel of several classes, and the rounds that change it."""
+
+    engine: ClassEngine
+    labels: ClassLabels  # type: ignore[assignment] - labels of two classes have signs, these have ids
+
+    def __init__(self, engine: ClassEngine, labels: ClassLabels) -> None:
+        unsigned: Any = labels
+        super().__init__(engine, unsigned)
+
+    # ------------------------------------------------------------------ one example
+
+    def score_one(self, x: Any) -> tuple[float, bool]:
+        """Raise ValueError, because each class has a score of its own."""
+        message = (
+            "score_one is only defined for two labels: use predict_proba_one, which has the probability of each label"
+        )
+        raise ValueError(message)
+
+    def learn_one(self, x: Any, y: Any) -> int:  # type: ignore[override] - a class id
+        """Predict one example, then learn it; return the predicted class id."""
+        labels = self.labels.copy()
+        class_id = labels.id_of(y)
+        if self.engine.named:
+            predicted = self.engine.learn_named_class(x, class_id)
+        else:
+            played = self.engine.play_classes(x, np.array([class_id], np.int32))
+            if played.fault:
+                raise played.fault.error()
+            predicted = int(played.predictions[0])
+        self.labels = labels
+        return predicted
+
+    def ask(self, x: Any) -> Asked:
+        """Predict an example whose outcome comes later."""
+        served = self.engine.serve_class(x)
+        with LOCK:
+            self.tickets = self.tickets or Tickets()
+            asked = Asked(self.labels.decode(served.prediction), self.engine.counts.rounds, served)
+            return self.tickets.add(asked)
+
+    def _learn_outcome(self, held: Any, y: Any) -> None:
+        labels = self.labels.copy()
+        self.engine.tell_class(of_classes(held) if isinstance(held, ServedExample) else held, labels.id_of(y))
+        self.labels = labels
+
+    # ------------------------------------------------------------------ many examples
+
+    def run_rows(
+        self, rows: Positional, y: AnyArray, before: ClassCounts | None = None
+    ) -> tuple[Ledger, InputError | None]:
+        """Predict, then learn, rows of a matrix; return their ledger, and the fault of the row after them, or None.
+
+        ``before`` are the counts at the first round of the ledger, if that is before the first of these rows.
+        """
+        labels = self.labels.copy()
+        ids = labels.encode(y[: len(rows)])
+        played = self.engine.play_classes(rows, ids)
+        self.labels = labels.keep(self.engine.class_count)
+        if before is None:
+            ledger = self.engine.class_ledger(self.labels, played.before, played.after, played.predictions)
+        else:
+            ledger = self.engine.class_ledger(self.labels, before, played.after)
+        if played.fault is None:
+            return ledger, None
+        unknown = played.row < len(ids) and ids[played.row] < 0
+        return ledger, labels.objection(y[played.row]) if unknown else played.fault.error()
+
+    def run_named(
+        self, rounds: Iterable[tuple[Any, Any]], learner: str, before: ClassCounts | None = None
+    ) -> tuple[Ledger, ValueError | None]:
+        """Predict, then learn, pairs of a named example and its label."""
+        before = before or self.engine.class_counts
+        for x, label in rounds:
+            try:
+                self._check_named(x, label, learner)
+                self.learn_one(x, label)
+            except ValueError as error:
+                return self.engine.class_ledger(self.labels, before), error
+        return self.engine.class_ledger(self.labels, before), None
+
+    def run_part(
+        self,
+        part: Part,
+        first: int,
+        last: int | None,
+        y: AnyArray | None,
+        *,
+        scores: bool = False,
+        before: ClassCounts | None = None,
+    ) -> tuple[Ledger, InputError | None]:
+        """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``.
+
+        ``before`` are the counts at the first round of the ledger, if that is before the first of these rows.
+        """
+        last = part.rows if last is None else min(last, part.rows)
+        labels = self.labels.copy()
+        ids = labels.encode_ids(part.labels, *part.codes(first, last)) if y is None else labels.encode(y[first:last])
+        played = self.engine.play_part_classes(part, ids, first)
+        self.labels = labels.keep(self.engine.class_count)
+        if played.row > 0:
+            self.reading = part.reading
+        if before is None:
+            ledger = self.engine.class_ledger(self.labels, played.before, played.after, played.predictions)
+        else:
+            ledger = self.engine.class_ledger(self.labels, before, played.after)
+        if scores and before is None:
+            ledger.scores = played.log_probabilities
+        if played.row < len(ids):
+            return ledger, self._fault_of(part, first + played.row, ids[played.row] < 0, played.fault, y)
+        return ledger, part.error if last == part.rows else None
+
+    def _fault_of(self, part: Part, row: int, unknown: bool, fault: Any, y: AnyArray | None) -> InputError:  # noqa: FBT001
+        label = part.label(row) if y is None else y[row]
+        if unknown and label is None:
+            return part.no_label(row)
+        if unknown:
+            return part.error_at(row, self.labels.objection(label))
+        return part.error_at(row, fault.error())
+
+    def look_ahead(self, y: AnyArray) -> None:
+        """Do nothing: a label gets its class id in its first round."""
+
+    # ------------------------------------------------------------------ results
+
+    def ledger(self) -> ClassLedger:
+        """Return the ledger of all rounds."""
+        return self.engine.class_ledger(self.labels)
+
+    def no_rounds(self) -> Ledger:
+        """Return an empty ledger, which begins after the rounds so far."""
+        now = self.engine.class_counts
+        return self.engine.class_ledger(self.labels, now, now, np.zeros(0, np.int64))
+
+
+def converted(play: LinearPlay) -> ClassPlay:
+    """Return a play that continues one of two labels, because a third label has occurred."""
+    old: Labels = play.labels
+    labels = ClassLabels()
+    labels.ids = {old.negative: 0, old.positive: 1}
+    new = ClassPlay(ClassEngine.converted(play.engine, 0, 1), labels)
+    new.tickets, new.reading = play.tickets, play.reading
+    return new

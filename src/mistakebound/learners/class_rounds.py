@@ -1,0 +1,129 @@
+"""Predict and learn with several classes: what ``rounds`` and ``sklearn`` call for a panel that has more than two labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from mistakebound._support.lazy import np
+from mistakebound.learners.class_play import ClassPlay
+from mistakebound.learners.streams import row_as_stream
+from mistakebound.play.class_engine import NOTHING, counts_of, rows_from
+from mistakebound.play.class_ledger import ClassCounts
+from mistakebound.play.inputs import as_example
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.errors import InputError
+    from mistakebound.learners.learner import Learner
+    from mistakebound.play.class_ledger import ClassLedger
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Ledger
+
+
+def class_play(learner: Learner) -> ClassPlay:
+    """Return the play of a learner that has several classes."""
+    return cast("ClassPlay", learner._current_play())
+
+
+def in_order(play: ClassPlay, probabilities: FloatArray, *, new: bool) -> FloatArray:
+    """Return probabilities by class id as columns in the order of ``classes_``, and then that of a new label.
+
+    Without ``new``, they are the probabilities given that the label is not new. A label of ``classes`` that has not
+    occurred has the probability 0: with ``new``, the last column includes it.
+    """
+    columns = play.labels.columns
+    known, of_new = probabilities[:, :-1], probabilities[:, -1:]
+    if known.shape[1] == 0:  # nothing was learned yet
+        found = np.full((len(known), len(columns)), 0.0 if new else 1 / max(len(columns), 1))
+    else:
+        shares = known if new else known / known.sum(axis=1, keepdims=True)
+        found = np.where(columns >= 0, shares[:, columns], 0.0)
+    return np.concatenate([found, of_new], axis=1) if new else found
+
+
+# ---------------------------------------------------------------------- predict
+
+
+def probabilities_of_one(learner: Learner, x: Any) -> tuple[ClassPlay, FloatArray, int]:
+    """Return the play, the probabilities of one example by class id and of a new label, and the predicted class id."""
+    from mistakebound.learners.rounds import start_with  # noqa: PLC0415 - it imports this module
+
+    if (row := row_as_stream(learner, x)) is not None:
+        reader = learner.open_stream(row, labels_needed=False)
+        [(found, ids, _)] = probabilities_of_parts(learner, reader)
+        return class_play(learner), found[0], int(ids[0])
+    play, example = start_with(learner, as_example(x))
+    of_classes = cast("ClassPlay", play)
+    found, class_id = of_classes.engine.probabilities_of_one(example)
+    return of_classes, found, class_id
+
+
+def probabilities_of_many(learner: Learner, X: Any) -> tuple[ClassPlay, FloatArray, IntArray]:
+    """Return the play, the probabilities of each example by class id and of a new label, and the predicted class ids."""
+    from mistakebound.learners.sklearn import check_fitted, known_rows, named_examples  # noqa: PLC0415 - see above
+
+    check_fitted(learner, "predict")
+    play = class_play(learner)
+    if (stream := learner.stream_of(X)) is not None:
+        parts = list(probabilities_of_parts(learner, learner.open_stream(stream, labels_needed=False)))
+    elif play.engine.named:
+        ones = [probabilities_of_one(learner, x)[1:] for x in named_examples(learner, X)]
+        parts = [(found[None], np.array([class_id]), 0) for found, class_id in ones]
+    else:
+        parts = [(*play.engine.probabilities(known_rows(learner, X)), 0)]
+    if not parts:
+        return play, np.zeros((0, play.engine.class_count + 1)), np.zeros(0, np.int64)
+    return play, np.concatenate([each[0] for each in parts]), np.concatenate([each[1] for each in parts])
+
+
+def probabilities_of_parts(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, IntArray, int]]:
+    """Yield the probabilities and class ids of each part, and how many of its examples have unknown names only."""
+    rounds = 0
+    for part in reader:
+        play = cast("ClassPlay", learner._start_with_chunk(part.chunk))
+        found, ids, fault = play.engine.probabilities_of_part(part)
+        unknown = play.engine.core.unknown_rows(part.chunk, len(found)) if play.engine.named else 0
+        yield found, ids, unknown
+        rounds += len(found)
+        if error := part.error_at(len(found), fault.error()) if fault else part.error:
+            raise error.at_round(rounds)
+
+
+def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+    """Yield the probability of each predicted label, the labels, and the number of examples with unknown names only."""
+    for found, ids, unknown in probabilities_of_parts(learner, reader):
+        shares = found[:, :-1] / np.maximum(found[:, :-1].sum(axis=1, keepdims=True), 1e-300)
+        best = shares[np.arange(len(ids)), ids] if shares.shape[1] else np.zeros(len(ids))
+        yield best, class_play(learner).labels.decode_all(ids), unknown
+
+
+# ---------------------------------------------------------------------- learn
+
+
+def before_of(ledger: Ledger) -> ClassCounts:
+    """Return the counts before the rounds of a ledger, as counts of several classes."""
+    record: Any = ledger.record
+    before = record.before
+    return before if isinstance(before, ClassCounts) else counts_of(before) if before.rounds else NOTHING
+
+
+def rest_of_rows(learner: Learner, rows: Positional, y: AnyArray, done: Ledger) -> tuple[Ledger, InputError | None]:
+    """Learn the rows after a third label has occurred; return the ledger of all rows, and a fault or None."""
+    play = class_play(learner)
+    return play.run_rows(rows_from(rows, done.rounds), y[done.rounds :], before=before_of(done))
+
+
+def rest_of_named(learner: Learner, pairs: Iterable[tuple[Any, Any]], done: Ledger) -> tuple[Ledger, ValueError | None]:
+    """Learn the pairs after a third label has occurred; return the ledger of all pairs, and an error or None."""
+    return class_play(learner).run_named(pairs, type(learner).__name__, before=before_of(done))
+
+
+def ledger_since(learner: Learner, before: Any) -> ClassLedger:
+    """Return the ledger of the rounds after ``before``: counts of two labels, or of several classes."""
+    play = class_play(learner)
+    if not isinstance(before, ClassCounts):
+        before = counts_of(before) if before.rounds else NOTHING
+    return play.engine.class_ledger(play.labels, before)

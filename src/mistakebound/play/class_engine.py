@@ -1,0 +1,253 @@
+"""`ClassEngine`: a learner of several classes in the compiled core. Labels and predictions are class ids."""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._core import NamedFault
+from mistakebound._support.lazy import np
+from mistakebound.play.class_ledger import ClassCounts, ClassLedger, ClassRecord
+from mistakebound.play.class_measures import ClassMeasures
+from mistakebound.play.engine import LearnerEngine, Reduction, part_fault, stream_error, too_large
+from mistakebound.play.inputs import Csr, Dense, sparse_row
+from mistakebound.play.standings import of_core
+from mistakebound.rules.panel import MulticlassPanelRule
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound.data.class_labels import ClassLabels
+    from mistakebound.data.parts import Part
+    from mistakebound.play.engine import ServedExample
+    from mistakebound.play.faults import RowFault
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Counts
+    from mistakebound.play.standings import Standings
+
+NOTHING = ClassCounts(0, 0, 0)
+
+
+class PlayedClasses(NamedTuple):
+    """The result of a batch: the predicted class ids and, if a row was bad, its number and its fault."""
+
+    predictions: IntArray
+    log_probabilities: FloatArray
+    """ln p of the label of each row, before it was learned."""
+    row: int
+    fault: RowFault | None
+    before: ClassCounts
+    after: ClassCounts
+
+
+class ServedClass(NamedTuple):
+    """A prediction whose outcome comes later."""
+
+    example: Any
+    """A dict, set or list of names, or a `Csr` of one row."""
+    prediction: int
+    probabilities: FloatArray
+    """By class id, and then that of a new label."""
+    updates: int
+    """Number of updates before the prediction."""
+
+    def outcome(self, class_id: int) -> tuple[float, float]:
+        """Return the probability that was predicted for the outcome, and the sum of squares of the Brier score."""
+        place = min(class_id, len(self.probabilities) - 1)
+        p = float(self.probabilities[place])
+        return p, float(np.sum(self.probabilities**2)) - 2 * p + 1
+
+
+class ClassEngine(LearnerEngine):
+    """A panel of several classes, with its state in the compiled core."""
+
+    @classmethod
+    def converted(cls, binary: LearnerEngine, negative: int, positive: int) -> ClassEngine:
+        """Return an engine that continues a panel of two labels, whose class ids are passed."""
+        engine = copy(binary)
+        engine.__class__ = cls
+        found: Any = engine
+        found.rule = MulticlassPanelRule(members=binary.rule.members, joined=0)
+        found.core = binary.core.convert_to_classes(negative, positive)
+        result: ClassEngine = found
+        return result
+
+    def _members(self) -> dict[str, int]:
+        return {"members": int(self.rule.members)}
+
+    @property
+    def direct(self) -> bool:
+        """False, because labels are class ids, which other functions of the core take."""
+        return False
+
+    @property
+    def member_names(self) -> tuple[str, ...]:
+        """The names of the members."""
+        return tuple(self.rule.names)
+
+    @property
+    def standings(self) -> Standings:
+        """The members, after all rounds so far."""
+        return of_core(self.core.standings(), self.member_names, first_seen=self.class_counts.first_seen)
+
+    @property
+    def class_count(self) -> int:
+        """Number of labels that have occurred."""
+        return self.core.class_count()
+
+    @property
+    def class_counts(self) -> ClassCounts:
+        """Totals so far, and how good the probabilities were."""
+        found = self.core.class_record()
+        truth, predicted, counts = (np.asarray(each, np.int64) for each in found["confusion"])
+        rounds = found["rounds"]
+        measures = (
+            ClassMeasures(rounds, found["log_loss"], found["brier"], truth, predicted, counts) if rounds else None
+        )
+        return ClassCounts(rounds, found["mistakes"], found["first_seen"], self.counts.updates, measures)
+
+    def play_classes(self, rows: Positional, ids: AnyArray, weights: FloatArray | None = None) -> PlayedClasses:
+        """Predict, then learn, row by row; ``ids`` are class ids, −1 for something that is not a label."""
+        before = self.class_counts
+        predictions, logs = np.empty(len(rows), np.int32), np.empty(len(rows))
+        if isinstance(rows, Dense):
+            row, fault = self.core.play_dense_classes(rows.x, ids, predictions, logs, weights)
+        else:
+            row, fault = self.core.play_csr_classes(
+                rows.indptr, rows.index, rows.value, ids, predictions, logs, weights
+            )
+        wrong = self._fault(rows, rows, fault)
+        return PlayedClasses(predictions[:row], logs[:row], row, wrong, before, self.class_counts)
+
+    def play_part_classes(
+        self, part: Part, ids: AnyArray, first: int, weights: FloatArray | None = None
+    ) -> PlayedClasses:
+        """Predict, then learn, rows of a part of a file from row ``first`` on."""
+        before = self.class_counts
+        predictions, logs = np.empty(len(ids), np.int32), np.empty(len(ids))
+        try:
+            row, fault = self.core.play_chunk_classes(part.chunk, ids, first, predictions, logs, weights)
+        except MemoryError:
+            raise MemoryError(too_large(part)) from None
+        return PlayedClasses(predictions[:row], logs[:row], row, part_fault(part, fault), before, self.class_counts)
+
+    def probabilities(self, rows: Positional) -> tuple[FloatArray, IntArray]:
+        """Return the probabilities of each row, by class id and then of a new label, and the predicted class ids."""
+        found, predictions, fault = self._probabilities(rows)
+        if fault:
+            raise fault.error().at_round(len(found))
+        return found, predictions
+
+    def _probabilities(self, rows: Positional) -> tuple[FloatArray, IntArray, RowFault | None]:
+        out, predictions = np.empty((len(rows), self.class_count + 1)), np.empty(len(rows), np.int32)
+        if isinstance(rows, Dense):
+            row, fault = self.core.score_dense_classes(rows.x, out, predictions)
+        else:
+            row, fault = self.core.score_csr_classes(rows.indptr, rows.index, rows.value, out, predictions)
+        return out[:row], predictions[:row], self._fault(rows, rows, fault)
+
+    def probabilities_of_part(self, part: Part) -> tuple[FloatArray, IntArray, RowFault | None]:
+        """Return what ``probabilities`` does, up to the first bad row, and the fault of that row, or None."""
+        if not self.named:
+            return self._probabilities(self.csr(part, part.rows))
+        out, predictions = np.empty((part.rows, self.class_count + 1)), np.empty(part.rows, np.int32)
+        row, fault = self.core.score_chunk_classes(part.chunk, out, predictions)
+        return out[:row], predictions[:row], part_fault(part, fault)
+
+    def probabilities_of_one(self, x: Any) -> tuple[FloatArray, int]:
+        """Return the probabilities of one example, by class id and then of a new label, and the predicted class id."""
+        if self.named:
+            try:
+                found, prediction = self.core.score_named_class(x)
+            except NamedFault as fault:
+                raise stream_error(fault) from None
+            return np.array(found), int(prediction)
+        rows, predictions = self.probabilities(x)
+        return rows[0], int(predictions[0])
+
+    def learn_named_class(self, x: Any, class_id: int, weight: float = 1.0) -> int:
+        """Predict, then learn, a named example; return the predicted class id."""
+        try:
+            return self.core.learn_named_class(x, class_id, weight)
+        except NamedFault as fault:
+            raise stream_error(fault) from None
+
+    def serve_class(self, x: Any) -> ServedClass:
+        """Predict a named example, or one row, whose outcome comes later. The example is copied."""
+        example = copy(x) if self.named else sparse_row(x)
+        while True:
+            updates = self.counts.updates
+            found, prediction = self.probabilities_of_one(x)
+            if self.counts.updates == updates:  # no other thread has learned meanwhile
+                return ServedClass(example, prediction, found, updates)
+
+    def tell_class(self, served: ServedClass, class_id: int) -> None:
+        """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
+        x, prediction, _, updates = served
+        earlier = (prediction, *served.outcome(class_id), updates)
+        if self.named:
+            try:
+                self.core.tell_named_class(x, class_id, *earlier)
+            except NamedFault as fault:
+                raise stream_error(fault) from None
+            return
+        fault = self.core.tell_csr_classes(x.indptr, x.index, x.value, class_id, *earlier)[1]
+        if wrong := self._fault(x, x, fault):
+            raise wrong.error()
+
+    def class_ledger(
+        self,
+        labels: ClassLabels,
+        before: ClassCounts = NOTHING,
+        now: ClassCounts | None = None,
+        predictions: IntArray | None = None,
+    ) -> ClassLedger:
+        """Return the ledger of the rounds from ``before`` to ``now``; by default, of all rounds so far."""
+        now = now or self.class_counts
+        slots = self.core.slots()
+        counts: Any = now - before
+        ledger = ClassLedger(
+            counts,
+            rule=self.rule,
+            n=slots,
+            classes=tuple(labels.ordered),
+            from_start=before.rounds == 0,
+            named=self.named,
+            record=ClassRecord(self, slots, before, now, predictions),
+            standings=self.standings,
+        )
+        ledger.seen = labels.seen
+        return ledger
+
+
+def empty_engine(members: int, width: int | None, keep_bytes: int, *, growing: bool = False) -> ClassEngine:
+    """Return the engine of a panel of several classes that has not learned yet."""
+    rule = MulticlassPanelRule(members=members)
+    return ClassEngine(rule, width, keep_bytes, Reduction(), growing=growing)
+
+
+def of_classes(served: ServedExample) -> ServedClass:
+    """Return a prediction of a panel of two labels, whose class ids are 0 and 1, as one of several classes."""
+    p = 1 / (1 + math.exp(-min(max(served.score, -700.0), 700.0)))
+    return ServedClass(served.example, int(served.positive), np.array([1 - p, p, 0.0]), served.updates)
+
+
+def counts_of(counts: Counts) -> ClassCounts:
+    """Return the counts of a panel of two labels, whose class ids are 0 and 1, as those of several classes."""
+    measures = counts.measures
+    wrong = counts.false_positives + counts.false_negatives
+    if measures is None:
+        return ClassCounts(counts.rounds, wrong, 0, counts.updates)
+    negatives = sum(measures.negatives) - counts.false_positives
+    positives = sum(measures.positives) - counts.false_negatives
+    cells = [(0, 0, negatives), (0, 1, counts.false_positives), (1, 0, counts.false_negatives), (1, 1, positives)]
+    truth, predicted, found = (np.array([cell[k] for cell in cells if cell[2]], np.int64) for k in range(3))
+    all_of_them = ClassMeasures(measures.rounds, measures.total_log_loss, 2 * measures.squares, truth, predicted, found)
+    return ClassCounts(counts.rounds, wrong, 0, counts.updates, all_of_them)
+
+
+def rows_from(rows: Positional, first: int) -> Positional:
+    """Return the rows from row ``first`` on."""
+    if isinstance(rows, Dense):
+        return Dense(rows.x[first:], rows.broken)
+    return Csr(rows.indptr[first:], rows.index, rows.value, rows.width, rows.broken, rows.first)

@@ -1,0 +1,169 @@
+"""`ClassLedger`: the record of the rounds of a learner of several classes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._support.lazy import np
+from mistakebound.data.labels import label_array
+from mistakebound.play.class_measures import ClassMeasures
+from mistakebound.play.ledger import Ledger
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import AnyArray, BoolArray, IntArray
+    from mistakebound.play.class_engine import ClassEngine
+    from mistakebound.play.class_measures import ClassScores
+    from mistakebound.play.ledger import Kept
+
+TWO_LABELS = "it is only defined for two labels; ledger.confusion has the counts of several classes"
+
+
+class ClassCounts(NamedTuple):
+    """Totals of all rounds; they are exact even if not all rounds were kept."""
+
+    rounds: int
+    mistakes: int
+    first_seen: int
+    """Rounds whose label had not occurred before, so that it could not be predicted. They are mistakes."""
+    updates: int = 0
+    measures: ClassMeasures | None = None
+
+    def __sub__(self, earlier: ClassCounts) -> ClassCounts:
+        measures = None if self.measures is None else self.measures.since(earlier.measures)
+        totals = (mine - its for mine, its in zip(self[:4], earlier[:4], strict=True))
+        return ClassCounts(*totals)._replace(measures=measures)
+
+
+class ClassLedger(Ledger):
+    """The record of the rounds of a learner of several classes: those of one ``run``, or all of them.
+
+    Attributes
+    ----------
+    rounds, mistakes, first_seen, updates : int
+        Totals. ``first_seen`` counts the rounds whose label had not occurred before; these are mistakes.
+    classes : tuple
+        The labels in the order of ``classes_``.
+    seen : list
+        The labels that have occurred, in the order of their first rounds: label k has the class id k.
+    """
+
+    counts: ClassCounts  # type: ignore[assignment] - a ledger of two labels counts other things
+    seen: list[Any]
+
+    @property
+    def mistakes(self) -> int:
+        """Wrong predictions, the first rounds of all labels included."""
+        return self.counts.mistakes
+
+    @property
+    def first_seen(self) -> int:
+        """Rounds whose label had not occurred before."""
+        return self.counts.first_seen
+
+    @property
+    def false_positives(self) -> int:
+        """Only two labels have it: AttributeError is raised."""
+        raise AttributeError(TWO_LABELS)
+
+    @property
+    def false_negatives(self) -> int:
+        """Only two labels have it: AttributeError is raised."""
+        raise AttributeError(TWO_LABELS)
+
+    @property
+    def two_labels(self) -> tuple[int, int, int] | None:
+        """None: there are more than two labels."""
+        return None
+
+    @property
+    def positive(self) -> BoolArray:
+        """Only two labels have it: AttributeError is raised."""
+        raise AttributeError(TWO_LABELS)
+
+    @property
+    def measures(self) -> ClassMeasures:  # type: ignore[override] - see ``counts``
+        """How good the probabilities were. Raises ValueError before the first round."""
+        if self.counts.measures is None:
+            message = "there are no measures of probabilities: no round was learned"
+            raise ValueError(message)
+        return self.counts.measures
+
+    @property
+    def class_ids(self) -> IntArray:
+        """The class id that was predicted in each round; −1 before the first label."""
+        found: Any = self.record.predictions()
+        if found is None:
+            message = (
+                f"the predictions of {self.rounds} rounds were not all kept: use the ledger that each run returns, "
+                "or increase keep_bytes"
+            )
+            raise ValueError(message)
+        return np.asarray(found)
+
+    @cached_property
+    def predictions(self) -> AnyArray:
+        """The label that was predicted in each round, *before* learning from it.
+
+        Before the first label of all, there is nothing to predict: the first of ``classes``.
+        """
+        return label_array([*self.seen, next(iter(self.classes), 0)])[self.class_ids]
+
+    @property
+    def confusion(self) -> IntArray:
+        """How often each label (row) was predicted as each label (column), in the order of ``classes``."""
+        ids = {label: k for k, label in enumerate(self.seen)}
+        place = np.array([ids.get(label, len(ids)) for label in self.classes], np.int64)
+        return self.measures.matrix(len(ids) + 1)[np.ix_(place, place)]
+
+    def by_class(self) -> list[ClassScores]:
+        """Return precision and recall of each label, in the order of ``classes``."""
+        found = {each.label: each for each in self.measures.by_class(self.seen)}
+        return [found[label] for label in self.classes if label in found]
+
+    def label_counts(self) -> dict[Any, int]:
+        """Return how often each label occurred."""
+        return {each.label: each.rounds for each in self.measures.by_class(self.seen)} if self.rounds else {}
+
+    @property
+    def complete(self) -> bool:
+        """False: no examples are kept."""
+        return False
+
+
+class ClassRecord:
+    """The record of some rounds in the engine of a learner of several classes, read when it is needed."""
+
+    def __init__(
+        self, engine: ClassEngine, slots: int, before: ClassCounts, now: ClassCounts, predictions: IntArray | None
+    ) -> None:
+        self._engine, self._slots, self.before, self._now = engine, slots, before, now
+        self._predictions = predictions
+
+    def predictions(self) -> Any:
+        """Return the predicted class ids; None if not all were kept."""
+        if self._predictions is not None:
+            return self._predictions
+        found = self._engine.core.class_predictions(self.before.rounds, self._now.rounds)
+        return found if len(found) == self._now.rounds - self.before.rounds else None
+
+    def mistake_rounds(self) -> IntArray | None:
+        """Return the 0-based rounds of the mistakes; None if not all were kept."""
+        first, last = self.before.mistakes, self._now.mistakes
+        found: IntArray = self._engine.core.mistake_rounds(first, last)
+        return found - self.before.rounds if len(found) == last - first else None
+
+    def kept(self) -> Kept:
+        """Raise ValueError, because no examples are kept."""
+        message = "a panel keeps no examples"
+        raise ValueError(message)
+
+    def late(self) -> tuple[IntArray, IntArray]:
+        """Return the rounds whose outcome came late, and for each the updates since its prediction."""
+        rounds, delays = self._engine.core.late()
+        own = (rounds >= self.before.rounds) & (rounds < self._now.rounds)
+        return rounds[own] - self.before.rounds, delays[own]
+
+    def names(self) -> list[str]:
+        """Return the names of the features by index, without those that came later; empty for features by position."""
+        return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []

@@ -1,0 +1,106 @@
+"""`ClassMeasures`: how good the probabilities of several classes were, and how often each class was taken for another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._support.lazy import np
+from mistakebound.play.measures import ratio
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import IntArray
+
+
+class ClassScores(NamedTuple):
+    """How well one class was predicted."""
+
+    label: Any
+    rounds: int
+    """Rounds with this label."""
+    predicted: int
+    """Rounds in which it was predicted."""
+    precision: float
+    """Share of its predictions that were right; NaN if there were none."""
+    recall: float
+    """Share of its rounds in which it was predicted; NaN if there were none."""
+
+
+class ClassMeasures(NamedTuple):
+    """Log loss, Brier score and confusion of the probabilities of some rounds.
+
+    Attributes
+    ----------
+    rounds : int
+        Number of rounds.
+    total_log_loss : float
+        Σ −ln p(y). In the first round of a label, p is the probability of a new label.
+    squares : float
+        Σ_t Σ_k (p_k − 1[k = y])², the label "new" included.
+    truth, predicted, counts : array
+        How often (counts) a class (truth) was predicted as a class (predicted), by class ids, for the pairs that
+        occurred. −1 is the prediction before the first label.
+    """
+
+    rounds: int
+    total_log_loss: float
+    squares: float
+    truth: IntArray
+    predicted: IntArray
+    counts: IntArray
+
+    def since(self, earlier: ClassMeasures | None) -> ClassMeasures:
+        """Return the measures of the rounds after ``earlier``."""
+        if earlier is None:
+            return self
+        cells = dict(
+            zip(zip(self.truth.tolist(), self.predicted.tolist(), strict=True), self.counts.tolist(), strict=True)
+        )
+        before = zip(earlier.truth.tolist(), earlier.predicted.tolist(), earlier.counts.tolist(), strict=True)
+        for truth, predicted, count in before:
+            cells[truth, predicted] -= count
+        left = [(*pair, count) for pair, count in cells.items() if count]
+        truth, predicted, counts = (np.array([each[k] for each in left], np.int64) for k in range(3))
+        return ClassMeasures(
+            self.rounds - earlier.rounds,
+            self.total_log_loss - earlier.total_log_loss,
+            self.squares - earlier.squares,
+            truth,
+            predicted,
+            counts,
+        )
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of −ln p(y) over the rounds; NaN if there were none."""
+        return ratio(self.total_log_loss, self.rounds)
+
+    @property
+    def brier(self) -> float:
+        """Brier score of all classes: mean of Σ_k (p_k − 1[k = y])²; NaN if there were no rounds."""
+        return ratio(self.squares, self.rounds)
+
+    def matrix(self, classes: int) -> IntArray:
+        """Return the confusion of the first ``classes`` class ids: rows are labels, columns are predictions.
+
+        The first round of all has no prediction and is left out.
+        """
+        found = np.zeros((classes, classes), np.int64)
+        predicted = self.predicted >= 0
+        found[self.truth[predicted], self.predicted[predicted]] = self.counts[predicted]
+        return found
+
+    def by_class(self, labels: list[Any]) -> list[ClassScores]:
+        """Return how well each class was predicted; ``labels`` are the labels by class id."""
+        found = []
+        for k, label in enumerate(labels):
+            rounds, predicted = int(self.counts[self.truth == k].sum()), int(self.counts[self.predicted == k].sum())
+            right = int(self.counts[(self.truth == k) & (self.predicted == k)].sum())
+            found.append(ClassScores(label, rounds, predicted, ratio(right, predicted), ratio(right, rounds)))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what reports show."""
+        return {"rounds": self.rounds, "log_loss": self.log_loss, "brier": self.brier}
+
+    def __repr__(self) -> str:
+        return f"<ClassMeasures of {self.rounds} rounds: log loss {self.log_loss:.6g}, Brier {self.brier:.6g}>"
