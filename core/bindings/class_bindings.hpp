@@ -240,7 +240,7 @@ class ClassBindings {
     nb::dict all;
     all["rounds"] = play.record.rounds;
     all["mistakes"] = play.record.false_positives;
-    all["first_seen"] = play.classes();
+    all["first_seen"] = play.record.rounds - static_cast<std::int64_t>(play.core().totals().rounds);
     all["overrides"] = static_cast<std::int64_t>(play.core().totals().overrides);
     all["log_loss"] = play.of_classes.log_loss;
     all["brier"] = play.of_classes.brier;

@@ -141,9 +141,9 @@ class Engine:
     ) -> tuple[list[tuple[float, float, float, float]], tuple[float, float, float, float, float]]: ...
     # of a panel: (round, member) of each change of the leader
     def leadership(self) -> list[tuple[float, float]]: ...
-    # A panel of several classes ("multiclass-panel"). Labels are int32, numbered in the order of their first round: that of
-    # a new label is `class_count()`. A prediction is -1 before the first label. Log probabilities are those of the labels,
-    # the probability of a new label included; weights multiply what members learn.
+    # A panel of several classes ("multiclass-panel"). Labels are int32, numbered in the order of their first rounds; a
+    # new label is `class_count()`. A prediction is -1 before the first label. Log probabilities are those of the
+    # labels, the probability of a new label included; weights multiply what members learn.
     def play_csr_classes(
         self,
         indptr: IntArray,
@@ -181,7 +181,7 @@ class Engine:
     # the first rows of a chunk, as many as there are predictions
     def score_chunk_classes(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def score_named_class(self, x: Any) -> tuple[list[float], int]: ...
-    # the outcome of a prediction that was made before: the class, the probability that it gave to the label that arrived
+    # the outcome of a prediction that was made before: the class, the probability that it gave to the label that came
     # (that of a new label included), the sum of (p - y)^2 over all classes and "new", and the updates it had seen
     def tell_named_class(
         self, x: Any, label: int, prediction: int, probability: float, brier: float, updates: int, weight: float = 1.0

@@ -69,8 +69,8 @@ def probabilities_of(ledger: Ledger) -> dict[str, Any]:
     """Return the measures of the probabilities; empty for a learner without probabilities."""
     if ledger.counts.measures is None:
         return {}
-    found = {"probabilities": ledger.measures.to_dict()}
-    if ledger.two_labels is None:
+    found: dict[str, Any] = {"probabilities": ledger.measures.to_dict()}
+    if ledger.several:
         several = cast("ClassLedger", ledger)
         found["confusion"] = {"labels": list(several.classes), "counts": several.confusion.tolist()}
         found["by_label"] = [each._asdict() for each in several.by_class()]

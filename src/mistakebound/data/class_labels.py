@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
@@ -62,7 +63,7 @@ class ClassLabels:
 
     @property
     def ordered(self) -> list[Any]:
-        """All labels in the order of ``classes_``: those of ``classes``, then the others, sorted if they have an order."""
+        """All labels in the order of ``classes_``: those of ``classes``, then the others, sorted if possible."""
         others = [label for label in self.ids if label not in self.given]
         try:
             return [*self.given, *sorted(others)]
@@ -122,7 +123,7 @@ class ClassLabels:
         return np.array(self._ids_of(y.tolist()), np.int32)
 
     def encode_ids(self, texts: Sequence[bytes], codes: bytes, others: Sequence[bytes]) -> AnyArray:
-        """Return what ``encode`` returns, for labels of a file: positions in ``texts``, or 255 for the next of ``others``."""
+        """Return what ``encode`` does for labels of a file: places in ``texts``, or 255 for the next of ``others``."""
         rows = np.frombuffer(codes, np.uint8)
         if not (rows == MOST).any():
             distinct, first = np.unique(rows, return_index=True)
@@ -135,14 +136,12 @@ class ClassLabels:
         return np.array(self._ids_of(labels), np.int32)
 
     def _ids_of(self, labels: Iterable[Any]) -> list[int]:
-        found, bad = [], False
-        for label in labels:
-            try:
-                found.append(UNKNOWN if bad else self.id_of(label))
-            except StreamError:
-                bad = True
-                found.append(UNKNOWN)
-        return found
+        found: list[int] = []
+        rest = iter(labels)
+        with suppress(StreamError):
+            found.extend(map(self.id_of, rest))
+            return found
+        return [*found, UNKNOWN, *(UNKNOWN for _ in rest)]
 
 
 def check_labels(classes: Sequence[Any]) -> tuple[Any, ...]:

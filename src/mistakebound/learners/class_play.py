@@ -27,7 +27,7 @@ class ClassPlay(LinearPlay):
     """The state of a panel of several classes, and the rounds that change it."""
 
     engine: ClassEngine
-    labels: ClassLabels  # type: ignore[assignment] - labels of two classes have signs, these have ids
+    labels: ClassLabels  # type: ignore[assignment]  # labels of two classes have signs, these have ids
 
     def __init__(self, engine: ClassEngine, labels: ClassLabels) -> None:
         unsigned: Any = labels
@@ -35,24 +35,24 @@ class ClassPlay(LinearPlay):
 
     # ------------------------------------------------------------------ one example
 
-    def score_one(self, x: Any) -> tuple[float, bool]:
+    def score_one(self, x: Any) -> tuple[float, bool]:  # noqa: ARG002 - it has the signature of LinearPlay
         """Raise ValueError, because each class has a score of its own."""
         message = (
             "score_one is only defined for two labels: use predict_proba_one, which has the probability of each label"
         )
         raise ValueError(message)
 
-    def learn_one(self, x: Any, y: Any) -> int:  # type: ignore[override] - a class id
+    def learn_one(self, x: Any, y: Any) -> int:  # type: ignore[override]  # a class id
         """Predict one example, then learn it; return the predicted class id."""
         labels = self.labels.copy()
         class_id = labels.id_of(y)
         if self.engine.named:
             predicted = self.engine.learn_named_class(x, class_id)
         else:
-            played = self.engine.play_classes(x, np.array([class_id], np.int32))
-            if played.fault:
-                raise played.fault.error()
-            predicted = int(played.predictions[0])
+            predictions, _, fault = self.engine.learn_rows(x, np.array([class_id], np.int32))
+            if fault:
+                raise fault.error()
+            predicted = int(predictions[0])
         self.labels = labels
         return predicted
 
@@ -100,7 +100,7 @@ class ClassPlay(LinearPlay):
             try:
                 self._check_named(x, label, learner)
                 self.learn_one(x, label)
-            except ValueError as error:
+            except ValueError as error:  # noqa: PERF203 - the rounds before it stay learned
                 return self.engine.class_ledger(self.labels, before), error
         return self.engine.class_ledger(self.labels, before), None
 

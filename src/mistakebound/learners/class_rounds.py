@@ -1,11 +1,10 @@
-"""Predict and learn with several classes: what ``rounds`` and ``sklearn`` call for a panel that has more than two labels."""
+"""Predict and learn with several classes: what ``rounds`` and ``sklearn`` call for more than two labels."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
 from mistakebound._support.lazy import np
-from mistakebound.learners.class_play import ClassPlay
 from mistakebound.learners.streams import row_as_stream
 from mistakebound.play.class_engine import NOTHING, counts_of, rows_from
 from mistakebound.play.class_ledger import ClassCounts
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.data.reader import StreamReader
     from mistakebound.errors import InputError
+    from mistakebound.learners.class_play import ClassPlay
     from mistakebound.learners.learner import Learner
     from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.play.inputs import Positional
@@ -62,7 +62,7 @@ def probabilities_of_one(learner: Learner, x: Any) -> tuple[ClassPlay, FloatArra
 
 
 def probabilities_of_many(learner: Learner, X: Any) -> tuple[ClassPlay, FloatArray, IntArray]:
-    """Return the play, the probabilities of each example by class id and of a new label, and the predicted class ids."""
+    """Return the play, the probabilities of each example by class id and of a new label, and the predicted ids."""
     from mistakebound.learners.sklearn import check_fitted, known_rows, named_examples  # noqa: PLC0415 - see above
 
     check_fitted(learner, "predict")

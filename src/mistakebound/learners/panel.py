@@ -19,7 +19,7 @@ from mistakebound.learners.class_play import ClassPlay, converted
 from mistakebound.learners.class_rounds import before_of
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
-from mistakebound.play.class_engine import empty_engine
+from mistakebound.play.class_engine import ClassEngine, empty_engine
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
@@ -380,6 +380,9 @@ class Panel(Learner):
         return LinearPlay(self._new_engine(0), labels)
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
+        if isinstance(engine, ClassEngine):
+            self._play = ClassPlay(engine, self._labels)
+            return self._play
         with suppress(OptionError):  # set_params may have set a value that only the next fit checks
             engine.core.use_threads(self._threads())
         return super()._restore(engine)

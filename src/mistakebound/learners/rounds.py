@@ -196,7 +196,7 @@ def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledge
     if learner.several:
         from mistakebound.learners.class_rounds import ledger_since  # noqa: PLC0415 - few have several classes
 
-        ledger = ledger_since(learner, before)
+        ledger: Ledger = ledger_since(learner, before)
     else:
         play = learner._current_play()
         ledger = play.engine.ledger(

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
 
-FORMAT = 5
+FORMAT = 6
 
 # Written without the package safetensors: it accepts repeated keys, and the digest would have no fixed position.
 MAGIC = b'{"__metadata__":{"sha256":"'
 DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
-DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
+DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "I32": "<i4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
 LONGEST_HEADER = 1 << 30
 REMEDY = "load another copy, or train the model again"
 

@@ -7,7 +7,6 @@ run before a file is written.
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine
@@ -16,6 +15,7 @@ from mistakebound._support.schema import fields, from_json, is_list_of, need
 from mistakebound.errors import ModelError
 from mistakebound.models import panel_state
 from mistakebound.models.container import DTYPES
+from mistakebound.models.names import divides, name_tensors, read_names
 from mistakebound.models.parameters import construct, encode
 from mistakebound.play.engine import is_panel
 from mistakebound.play.ledger import Counts
@@ -70,11 +70,9 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
     state, *sums = parts[:-HISTORY]
     counts, predictions, mistake_rounds, kept, keeping, late, measured = parts[-HISTORY:]
     measures = None if measured is None else Measures(*measured)
-    encoded = [name.encode() for name in names]
     slots: int = len(names) + 1 if engine.named else settings[WIDTH]
     arrays = {
-        "name_offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
-        "name_bytes": np.frombuffer(b"".join(encoded), np.uint8),
+        **name_tensors(names),
         "predictions": predictions,
         "mistake_rounds": mistake_rounds,
         **(panel_state.to_tensors(state, slots) if is_panel(engine.rule) else {"z": state}),
@@ -112,7 +110,7 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     need(type(keeping) is bool, "life.keeping must be true or false", "life.keeping")
     expected = tensors_of(kind.rule_id)
     need(list(tensors) == list(expected), f"the tensors must be {', '.join(expected)}", "tensors")
-    names = _read_names(tensors["name_offsets"], tensors["name_bytes"])
+    names = read_names(tensors["name_offsets"], tensors["name_bytes"])
     like = construct(kind, parameters, "life.parameters")
     try:
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
@@ -214,18 +212,6 @@ def _sums(rule: type[Rule]) -> tuple[str, ...]:
     return (*SUMS, *bias, *(f"scalar_{k}" for k in range(len(rule.scalars))))
 
 
-def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
-    need(_divides(offsets, len(letters)), "name_offsets do not divide name_bytes into names", "name_offsets")
-    data, ends = letters.tobytes(), offsets.tolist()
-    try:
-        names = [data[begin:end].decode() for begin, end in pairwise(ends)]
-    except UnicodeDecodeError as error:
-        message = f"a feature name is not UTF-8: {error}"
-        raise ModelError(message, field="name_bytes") from None
-    need(len(set(names)) == len(names), "a feature name occurs twice", "name_bytes")
-    return names
-
-
 def _check(engine: LearnerEngine, history: History, has: dict[str, AnyArray]) -> None:
     """Raise ModelError unless the arrays fit the counts and each other, and every index is in range."""
     counts, keeping, _, measures, limit, slots = history
@@ -264,7 +250,7 @@ def _check(engine: LearnerEngine, history: History, has: dict[str, AnyArray]) ->
     all_kept = keeping and engine.rule.keeps_examples
     complete = len(found) == mistakes or (len(found) < mistakes and not all_kept)
     need(same and complete, "the kept mistakes are not the mistakes that were made", "kept_mistaken")
-    fit = len(index) == len(value) and _divides(indptr, len(value))
+    fit = len(index) == len(value) and divides(indptr, len(value))
     need(fit, "kept_indptr does not divide kept_index and kept_value into examples", "kept_indptr")
     features = slots - 1 if engine.named else slots
     need((index < features).all(), "a kept example has a feature that the learner does not have", "kept_index")
@@ -301,11 +287,6 @@ def _check_learned(
         labels = sum(measures.positives)
     all_late = late == 0 or late * LATE_BYTES < history.limit  # the first one is always kept
     panel_state.check(rule, counts, late if all_late else None, labels, has, history.slots, named=engine.named)
-
-
-def _divides(offsets: AnyArray, total: int) -> bool:
-    """Return whether offsets divide 0..total into consecutive pieces."""
-    return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == total and (offsets[1:] >= offsets[:-1]).all())
 
 
 def _rises(rounds: AnyArray, end: int) -> bool:

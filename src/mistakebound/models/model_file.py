@@ -9,6 +9,7 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 4: also late outcomes (``late`` in the state, and ``tickets``), and learners over experts.
 - Format 5: also panels, which have tensors of their own (``panel_state``), and ``measures`` of probabilities in the
   state of a learner.
+- Format 6: also panels of several classes, which have tensors of their own (``class_state``).
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.lazy import np
-from mistakebound._support.schema import LABEL_TYPES, fields, from_json, is_list_of, need
-from mistakebound.data.labels import Labels, check_classes
+from mistakebound._support.schema import fields, is_list_of, need
+from mistakebound.data.class_labels import ClassLabels
 from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
+from mistakebound.models.class_state import TENSORS as CLASS_TENSORS
+from mistakebound.models.class_state import describe_classes, restore_classes
 from mistakebound.models.container import learner_in, pack, unpack
+from mistakebound.models.labels import describe_labels, restore_labels
 from mistakebound.models.learner_state import TENSORS, describe_state, restore_state
 from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
-from mistakebound.models.parameters import construct, describe_parameters, encode, need_no_objects
+from mistakebound.models.parameters import construct, describe_parameters, need_no_objects
 from mistakebound.play.tickets import Tickets
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.learners.learner import Learner
+    from mistakebound.play.class_engine import ClassEngine
 
     Kind = TypeVar("Kind", bound=Learner)
 
@@ -79,7 +84,7 @@ def load_with_progress(
     """Return the learner that a file contains, and the progress of its run if the file has it."""
     data = Path(path).read_bytes()
     try:
-        described, tensors = unpack(data, TENSORS, PANEL_TENSORS)
+        described, tensors = unpack(data, TENSORS, PANEL_TENSORS, CLASS_TENSORS)
         of_the_run = {name: described.pop(name, None) for name in OF_THE_RUN}
         for name, each in of_the_run.items():
             need(each is None or isinstance(each, dict), f"{name} must be an object", name)
@@ -119,23 +124,20 @@ def fingerprint(learner: Learner) -> str:
 
 def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     play, columns = learner._play, getattr(learner, "feature_names_in_", None)
-    described, tensors = (None, {}) if play is None else describe_state(learner, play.engine)
+    described: dict[str, Any] | None = None
+    tensors: dict[str, AnyArray] = {}
+    if play is not None and learner.several:
+        described, tensors = describe_classes(cast("ClassEngine", play.engine))
+    elif play is not None:
+        described, tensors = describe_state(learner, play.engine)
     labels = learner._early_labels if play is None else play.labels
     return {
         "learner": type(learner).__name__,
         "parameters": describe_parameters(learner),
-        "labels": None if labels is None else _describe_labels(labels),
+        "labels": None if labels is None else describe_labels(labels),
         "columns": None if columns is None else list(map(str, columns)),
         "life": described,
     }, tensors
-
-
-def _describe_labels(labels: Labels) -> dict[str, Any]:
-    for label in labels.pair:
-        message = f"label {label!r} is of type {type(label).__name__}; a model file can store bool, int, float and str"
-        need(type(label) in LABEL_TYPES, message, "labels")
-    negative, positive = map(encode, labels.pair)
-    return {"negative": negative, "positive": positive, "known": list(labels.signs.values())}
 
 
 # ---------------------------------------------------------------------- from the file
@@ -146,10 +148,18 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     need(isinstance(name, str) and name in kinds, _other_learner(name, kinds), "learner")
     learner = construct(kinds[name], parameters)
     need(bool(tensors) == (state is not None), "life must be null if and only if there are no tensors", "life")
-    if labels is not None:
-        learner._early_labels = _restore_labels(labels)
+    known: Any = None if labels is None else restore_labels(labels)
+    classes = len(known.ids) if isinstance(known, ClassLabels) else None
+    need(classes is None or learner.takes_several, f"{name} cannot have more than two labels", "labels")
+    if known is not None:
+        learner._early_labels = known
     if state is not None:
-        engine = restore_state(kinds[name], state, tensors)
+        fit = (classes is not None) == (list(tensors) == list(CLASS_TENSORS))
+        need(fit, "the tensors do not fit the labels", "tensors")
+        if classes is None:
+            engine = restore_state(kinds[name], state, tensors)
+        else:
+            engine = restore_classes(kinds[name], state, tensors, classes)
         try:
             learner._restore(engine)
         except ValueError as error:  # classes that are not two different labels
@@ -158,17 +168,3 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
         need(is_list_of(str, columns) and columns, "columns must be a list of names", "columns")
         learner.feature_names_in_ = np.array(columns, dtype=object)
     return learner
-
-
-def _restore_labels(described: Any) -> Labels:
-    *pair, known = fields(described, "negative", "positive", "known", path="labels")
-    pair = [from_json(label, "labels") for label in pair]
-    need(all(type(label) in LABEL_TYPES for label in pair), "labels must be bool, int, float or str", "labels")
-    signs = is_list_of(int, known) and sorted(known) in ([], [-1], [1], [-1, 1])
-    need(signs, "labels.known must be a list of different signs ±1", "labels.known")
-    try:
-        labels = Labels(check_classes(pair))
-    except ValueError as error:
-        raise ModelError(str(error), field="labels") from None
-    labels.signs = {labels.decode(sign > 0): sign for sign in known}
-    return labels

@@ -16,7 +16,7 @@ from mistakebound.play.standings import of_core
 from mistakebound.rules.panel import MulticlassPanelRule
 
 if TYPE_CHECKING:
-    from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.class_labels import ClassLabels
     from mistakebound.data.parts import Part
     from mistakebound.play.engine import ServedExample
@@ -31,7 +31,7 @@ NOTHING = ClassCounts(0, 0, 0)
 class PlayedClasses(NamedTuple):
     """The result of a batch: the predicted class ids and, if a row was bad, its number and its fault."""
 
-    predictions: IntArray
+    predictions: AnyArray
     log_probabilities: FloatArray
     """ln p of the label of each row, before it was learned."""
     row: int
@@ -61,13 +61,16 @@ class ServedClass(NamedTuple):
 class ClassEngine(LearnerEngine):
     """A panel of several classes, with its state in the compiled core."""
 
+    rule: MulticlassPanelRule
+
     @classmethod
     def converted(cls, binary: LearnerEngine, negative: int, positive: int) -> ClassEngine:
         """Return an engine that continues a panel of two labels, whose class ids are passed."""
         engine = copy(binary)
         engine.__class__ = cls
         found: Any = engine
-        found.rule = MulticlassPanelRule(members=binary.rule.members, joined=0)
+        rule: Any = binary.rule
+        found.rule = MulticlassPanelRule(members=rule.members, joined=0)
         found.core = binary.core.convert_to_classes(negative, positive)
         result: ClassEngine = found
         return result
@@ -83,7 +86,7 @@ class ClassEngine(LearnerEngine):
     @property
     def member_names(self) -> tuple[str, ...]:
         """The names of the members."""
-        return tuple(self.rule.names)
+        return self.rule.names
 
     @property
     def standings(self) -> Standings:
@@ -109,6 +112,13 @@ class ClassEngine(LearnerEngine):
     def play_classes(self, rows: Positional, ids: AnyArray, weights: FloatArray | None = None) -> PlayedClasses:
         """Predict, then learn, row by row; ``ids`` are class ids, −1 for something that is not a label."""
         before = self.class_counts
+        predictions, logs, wrong = self.learn_rows(rows, ids, weights)
+        return PlayedClasses(predictions, logs, len(predictions), wrong, before, self.class_counts)
+
+    def learn_rows(
+        self, rows: Positional, ids: AnyArray, weights: FloatArray | None = None
+    ) -> tuple[AnyArray, FloatArray, RowFault | None]:
+        """Predict, then learn, without counting; return class ids, ln p of the labels, and the fault of a bad row."""
         predictions, logs = np.empty(len(rows), np.int32), np.empty(len(rows))
         if isinstance(rows, Dense):
             row, fault = self.core.play_dense_classes(rows.x, ids, predictions, logs, weights)
@@ -116,8 +126,7 @@ class ClassEngine(LearnerEngine):
             row, fault = self.core.play_csr_classes(
                 rows.indptr, rows.index, rows.value, ids, predictions, logs, weights
             )
-        wrong = self._fault(rows, rows, fault)
-        return PlayedClasses(predictions[:row], logs[:row], row, wrong, before, self.class_counts)
+        return predictions[:row], logs[:row], self._fault(rows, rows, fault)
 
     def play_part_classes(
         self, part: Part, ids: AnyArray, first: int, weights: FloatArray | None = None
@@ -131,14 +140,14 @@ class ClassEngine(LearnerEngine):
             raise MemoryError(too_large(part)) from None
         return PlayedClasses(predictions[:row], logs[:row], row, part_fault(part, fault), before, self.class_counts)
 
-    def probabilities(self, rows: Positional) -> tuple[FloatArray, IntArray]:
+    def probabilities(self, rows: Positional) -> tuple[FloatArray, AnyArray]:
         """Return the probabilities of each row, by class id and then of a new label, and the predicted class ids."""
         found, predictions, fault = self._probabilities(rows)
         if fault:
             raise fault.error().at_round(len(found))
         return found, predictions
 
-    def _probabilities(self, rows: Positional) -> tuple[FloatArray, IntArray, RowFault | None]:
+    def _probabilities(self, rows: Positional) -> tuple[FloatArray, AnyArray, RowFault | None]:
         out, predictions = np.empty((len(rows), self.class_count + 1)), np.empty(len(rows), np.int32)
         if isinstance(rows, Dense):
             row, fault = self.core.score_dense_classes(rows.x, out, predictions)
@@ -146,7 +155,7 @@ class ClassEngine(LearnerEngine):
             row, fault = self.core.score_csr_classes(rows.indptr, rows.index, rows.value, out, predictions)
         return out[:row], predictions[:row], self._fault(rows, rows, fault)
 
-    def probabilities_of_part(self, part: Part) -> tuple[FloatArray, IntArray, RowFault | None]:
+    def probabilities_of_part(self, part: Part) -> tuple[FloatArray, AnyArray, RowFault | None]:
         """Return what ``probabilities`` does, up to the first bad row, and the fault of that row, or None."""
         if not self.named:
             return self._probabilities(self.csr(part, part.rows))
@@ -191,8 +200,8 @@ class ClassEngine(LearnerEngine):
             except NamedFault as fault:
                 raise stream_error(fault) from None
             return
-        fault = self.core.tell_csr_classes(x.indptr, x.index, x.value, class_id, *earlier)[1]
-        if wrong := self._fault(x, x, fault):
+        found = self.core.tell_csr_classes(x.indptr, x.index, x.value, class_id, *earlier)[1]
+        if wrong := self._fault(x, x, found):
             raise wrong.error()
 
     def class_ledger(
@@ -200,7 +209,7 @@ class ClassEngine(LearnerEngine):
         labels: ClassLabels,
         before: ClassCounts = NOTHING,
         now: ClassCounts | None = None,
-        predictions: IntArray | None = None,
+        predictions: AnyArray | None = None,
     ) -> ClassLedger:
         """Return the ledger of the rounds from ``before`` to ``now``; by default, of all rounds so far."""
         now = now or self.class_counts

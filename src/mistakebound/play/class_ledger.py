@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import label_array
-from mistakebound.play.class_measures import ClassMeasures
 from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, IntArray
     from mistakebound.play.class_engine import ClassEngine
-    from mistakebound.play.class_measures import ClassScores
+    from mistakebound.play.class_measures import ClassMeasures, ClassScores
     from mistakebound.play.ledger import Kept
 
 TWO_LABELS = "it is only defined for two labels; ledger.confusion has the counts of several classes"
@@ -31,8 +30,8 @@ class ClassCounts(NamedTuple):
 
     def __sub__(self, earlier: ClassCounts) -> ClassCounts:
         measures = None if self.measures is None else self.measures.since(earlier.measures)
-        totals = (mine - its for mine, its in zip(self[:4], earlier[:4], strict=True))
-        return ClassCounts(*totals)._replace(measures=measures)
+        rounds, mistakes, first_seen, updates = (mine - its for mine, its in zip(self[:4], earlier[:4], strict=True))
+        return ClassCounts(rounds, mistakes, first_seen, updates, measures)
 
 
 class ClassLedger(Ledger):
@@ -48,7 +47,8 @@ class ClassLedger(Ledger):
         The labels that have occurred, in the order of their first rounds: label k has the class id k.
     """
 
-    counts: ClassCounts  # type: ignore[assignment] - a ledger of two labels counts other things
+    several: ClassVar[bool] = True
+    counts: ClassCounts  # type: ignore[assignment]  # a ledger of two labels counts other things
     seen: list[Any]
 
     @property
@@ -72,17 +72,12 @@ class ClassLedger(Ledger):
         raise AttributeError(TWO_LABELS)
 
     @property
-    def two_labels(self) -> tuple[int, int, int] | None:
-        """None: there are more than two labels."""
-        return None
-
-    @property
     def positive(self) -> BoolArray:
         """Only two labels have it: AttributeError is raised."""
         raise AttributeError(TWO_LABELS)
 
     @property
-    def measures(self) -> ClassMeasures:  # type: ignore[override] - see ``counts``
+    def measures(self) -> ClassMeasures:  # type: ignore[override]  # see ``counts``
         """How good the probabilities were. Raises ValueError before the first round."""
         if self.counts.measures is None:
             message = "there are no measures of probabilities: no round was learned"
@@ -135,7 +130,7 @@ class ClassRecord:
     """The record of some rounds in the engine of a learner of several classes, read when it is needed."""
 
     def __init__(
-        self, engine: ClassEngine, slots: int, before: ClassCounts, now: ClassCounts, predictions: IntArray | None
+        self, engine: ClassEngine, slots: int, before: ClassCounts, now: ClassCounts, predictions: AnyArray | None
     ) -> None:
         self._engine, self._slots, self.before, self._now = engine, slots, before, now
         self._predictions = predictions

@@ -1,4 +1,4 @@
-"""`ClassMeasures`: how good the probabilities of several classes were, and how often each class was taken for another."""
+"""`ClassMeasures`: how good the probabilities of several classes were, and the mistakes between them."""
 
 from __future__ import annotations
 

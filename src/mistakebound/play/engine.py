@@ -364,6 +364,7 @@ def too_large(part: Part) -> str:
 
 
 def stream_error(fault: NamedFault) -> StreamError:
+    """Return the error for a named example with a fault."""
     kind, name, of_sum = fault.args
     return row_fault(kind, name, of_sum=of_sum).error()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from operator import sub
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from mistakebound._support.lazy import np
 from mistakebound._support.text import html_table
@@ -111,6 +111,8 @@ class Ledger:
         The score of each round before it was learned, if it was asked for.
     """
 
+    several: ClassVar[bool] = False
+    """Whether it is the ledger of several classes, which count other things: see ``ClassLedger``."""
     reading: ReadReport | None = None
     scores: FloatArray | None = None
 
@@ -158,10 +160,9 @@ class Ledger:
         return self.false_positives + self.false_negatives
 
     @property
-    def two_labels(self) -> tuple[int, int, int] | None:
-        """False positives, false negatives and positive labels; None for more than two labels."""
-        wrong = self.false_positives, self.false_negatives
-        return (*wrong, self.positive_predictions - wrong[0] + wrong[1])
+    def positive_labels(self) -> int:
+        """Number of examples with the positive label."""
+        return self.positive_predictions - self.false_positives + self.false_negatives
 
     @property
     def updates(self) -> int:

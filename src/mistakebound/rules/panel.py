@@ -88,9 +88,14 @@ class PanelRule(Rule):
     }
 
     @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names of those of MEMBERS that the panel has."""
+        return tuple(name for k, name in enumerate(MEMBERS) if int(self.members) >> k & 1)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the members, without those from outside."""
-        return tuple(name for k, name in enumerate(MEMBERS) if int(self.members) >> k & 1)
+        return self.chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,4 +110,4 @@ class MulticlassPanelRule(PanelRule):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the members."""
-        return (*super().names, CLASS_PRIOR)
+        return (*self.chosen, CLASS_PRIOR)

@@ -62,7 +62,7 @@ class PredictionsFile:
 
     def write(self, part: Ledger) -> None:
         """Write the predictions of a part."""
-        if part.two_labels is None:
+        if part.several:
             self._write_classes(part)
             return
         scores = np.zeros(part.rounds) if part.scores is None else part.scores
@@ -71,7 +71,7 @@ class PredictionsFile:
             self.file.flush()
 
     def _write_classes(self, part: Ledger) -> None:
-        """Write the predicted label of each round, and the probability that was predicted for the label that occurred."""
+        """Write the predicted label of each round, and the probability that its true label had."""
         logs = np.full(part.rounds, np.nan) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
             self.file.writelines(class_lines(part.predictions, np.exp(logs)))

@@ -100,7 +100,7 @@ class Tally:
         """Set the counts of an earlier process. ``ledger`` is the ledger of the resumed learner."""
         self.rounds, self.false_positives, self.false_negatives, self.positives = counts
         self.mistakes = self.false_positives + self.false_negatives
-        if ledger.two_labels is None:
+        if ledger.several:
             self.labels = cast("ClassLedger", ledger).label_counts()
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
         self._standings = ledger.standings
@@ -127,12 +127,10 @@ class Tally:
 
     def _count_labels(self, part: Ledger) -> None:
         """Count mistakes by their kind, and labels."""
-        two = part.two_labels
-        if two is not None:
-            wrong_positives, wrong_negatives, positives = two
-            self.false_positives += wrong_positives
-            self.false_negatives += wrong_negatives
-            self.positives += positives
+        if not part.several:
+            self.false_positives += part.false_positives
+            self.false_negatives += part.false_negatives
+            self.positives += part.positive_labels
             return
         several = cast("ClassLedger", part)
         if self.labels is None:  # the rounds so far had two labels, whose class ids are 0 and 1
@@ -152,7 +150,7 @@ class Tally:
         while self._next <= done:
             before = mistaken[mistaken < self._next - self.rounds]
             if self.bound_of is not None:
-                missed = 0 if part.two_labels is None else len(before) - int(part.positive[before].sum())
+                missed = 0 if part.several else len(before) - int(part.positive[before].sum())
                 self.bound = self.bound_of(part, self.missed + self.false_negatives + missed)
             self._add_line(self._next, self.mistakes + len(before), done)
             self._next *= 2
