@@ -39,7 +39,7 @@ class ClassBindings {
     add_dense<double>(engine);
     engine
         .def("play_chunk_classes", &play_chunk, "chunk"_a, "labels"_a.noconvert(), "first"_a, "predictions"_a.noconvert(),
-             "log_probabilities"_a.noconvert() = nb::none(), "weights"_a.noconvert() = nb::none())
+             "log_probabilities"_a.noconvert() = nb::none(), "weights"_a.noconvert() = nb::none(), "confidences"_a.noconvert() = nb::none())
         .def("score_chunk_classes", &score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
         .def("learn_named_class", &learn_named, "x"_a, "label"_a, "weight"_a = 1.0)
         .def("score_named_class", &score_named, "x"_a)
@@ -67,13 +67,16 @@ class ClassBindings {
     constexpr double largest = 1e9;
     if (!(weight >= 0 && weight <= largest)) throw nb::value_error("a weight must be a number from 0 to 1e9");
   }
-  static ClassLabels labels_of(const Labels& labels, Predictions& predictions, Logs& logs, const Weights& weights, std::size_t rows) {
-    if (labels.size() != rows || predictions.size() != rows || (logs && logs->size() != rows) || (weights && weights->size() != rows))
-      throw nb::value_error("labels, predictions, log_probabilities and weights must have one entry per row");
+  static ClassLabels labels_of(const Labels& labels, Predictions& predictions, Logs& logs, const Weights& weights, Logs& confidences,
+                               std::size_t rows) {
+    if (labels.size() != rows || predictions.size() != rows || (logs && logs->size() != rows) || (weights && weights->size() != rows) ||
+        (confidences && confidences->size() != rows))
+      throw nb::value_error("labels, predictions, log_probabilities, weights and confidences must have one entry per row");
     if (weights)
       for (std::size_t r = 0; r < rows; ++r) check_weight(weights->data()[r]);
     ClassLabels made{labels.data(), predictions.data()};
     made.log_probability = logs ? logs->data() : nullptr;
+    made.confidence = confidences ? confidences->data() : nullptr;
     made.weight = weights ? weights->data() : nullptr;
     return made;
   }
@@ -114,12 +117,12 @@ class ClassBindings {
     engine.def(
         "play_csr_classes",
         [](Locked& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Labels labels, Predictions predictions, Logs logs,
-           Weights weights) {
+           Weights weights, Logs confidences) {
           const auto batch = self.csr(indptr, index, value);
-          return play(self, batch, labels_of(labels, predictions, logs, weights, static_cast<std::size_t>(batch.rows)));
+          return play(self, batch, labels_of(labels, predictions, logs, weights, confidences, static_cast<std::size_t>(batch.rows)));
         },
         "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "labels"_a.noconvert(), "predictions"_a.noconvert(),
-        "log_probabilities"_a.noconvert() = nb::none(), "weights"_a.noconvert() = nb::none());
+        "log_probabilities"_a.noconvert() = nb::none(), "weights"_a.noconvert() = nb::none(), "confidences"_a.noconvert() = nb::none());
     engine.def(
         "score_csr_classes",
         [](Locked& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, OutputMatrix out, Predictions predictions) {
@@ -133,12 +136,12 @@ class ClassBindings {
     using namespace nb::literals;
     engine.def(
         "play_dense_classes",
-        [](Locked& self, Matrix<Value> x, Labels labels, Predictions predictions, Logs logs, Weights weights) {
+        [](Locked& self, Matrix<Value> x, Labels labels, Predictions predictions, Logs logs, Weights weights, Logs confidences) {
           const auto batch = self.dense(x);
-          return play(self, batch, labels_of(labels, predictions, logs, weights, static_cast<std::size_t>(batch.rows)));
+          return play(self, batch, labels_of(labels, predictions, logs, weights, confidences, static_cast<std::size_t>(batch.rows)));
         },
         "x"_a.noconvert(), "labels"_a.noconvert(), "predictions"_a.noconvert(), "log_probabilities"_a.noconvert() = nb::none(),
-        "weights"_a.noconvert() = nb::none());
+        "weights"_a.noconvert() = nb::none(), "confidences"_a.noconvert() = nb::none());
     engine.def(
         "score_dense_classes",
         [](Locked& self, Matrix<Value> x, OutputMatrix out, Predictions predictions) {
@@ -149,11 +152,11 @@ class ClassBindings {
   }
 
   static nb::tuple play_chunk(Locked& self, const HeldParsed& parsed, Labels labels, std::size_t first, Predictions predictions, Logs logs,
-                              Weights weights) {
+                              Weights weights, Logs confidences) {
     const std::size_t rows = labels.size();
     if (parsed.named != self.engine().settings().named || first > parsed.chunk.rows() || rows > parsed.chunk.rows() - first)
       throw nb::value_error("the chunk must be of the kind of the engine (named or not), and have a row for each label");
-    return run(self, labels_of(labels, predictions, logs, weights, rows),
+    return run(self, labels_of(labels, predictions, logs, weights, confidences, rows),
                [&] { return self.engine().play(parsed.chunk, first, rows, nullptr, nullptr); });
   }
   static nb::tuple score_chunk(Locked& self, const HeldParsed& parsed, OutputMatrix out, Predictions predictions) {

@@ -29,6 +29,7 @@ struct ClassLabels {
   const std::int32_t* label = nullptr;  // numbered in the order of their first round
   std::int32_t* prediction = nullptr;   // -1 before the first label
   double* log_probability = nullptr;    // of the label; that of a new label included
+  double* confidence = nullptr;         // the probability of the prediction
   const double* weight = nullptr;
   double* probability = nullptr;  // for scoring: of each class, and after them of a new label
 };
@@ -106,6 +107,7 @@ class ClassPlay {
     const panel::ClassVerdict verdict = core_->predict(row);
     const std::vector<double>& chances = core_->probabilities();
     const double chance = chances[static_cast<std::size_t>(label)];
+    const double of_prediction = verdict.prediction < 0 ? 0 : chances[static_cast<std::size_t>(verdict.prediction)];
     double squares = 1 - 2 * chance;
     for (const double p : chances) squares += p * p;
     const std::int64_t delay = earlier_class ? record.updates - earlier_class->updates : 0;
@@ -118,6 +120,7 @@ class ClassPlay {
     of_classes.count(label, made.prediction, made.probability, made.brier, record.limit_bytes);
     *labels_.prediction++ = made.prediction;
     if (labels_.log_probability != nullptr) *labels_.log_probability++ = ln_of(made.probability);
+    if (labels_.confidence != nullptr) *labels_.confidence++ = of_prediction;
     ++labels_.label;
     if (labels_.weight != nullptr) ++labels_.weight;
     return Fault::none;

@@ -155,8 +155,10 @@ class Engine {
       return each_named(play, chunk, 0, rows, [&](std::size_t r, const auto& x, const auto&, const auto* keys, auto*, auto& at) {
         double raw = 0;
         const Fault fault = score_row(play, x, keys, raw, at);
-        out[r] = play.normalised(raw);
-        predictions[r] = play.is_positive(raw) ? 1 : 0;
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(play)>, ClassPlay>) {  // which writes a prediction by itself
+          out[r] = play.normalised(raw);
+          predictions[r] = play.is_positive(raw) ? 1 : 0;
+        }
         return fault;
       });
     });

@@ -143,7 +143,8 @@ class Engine:
     def leadership(self) -> list[tuple[float, float]]: ...
     # A panel of several classes ("multiclass-panel"). Labels are int32, numbered in the order of their first rounds; a
     # new label is `class_count()`. A prediction is -1 before the first label. Log probabilities are those of the
-    # labels, the probability of a new label included; weights multiply what members learn.
+    # labels, the probability of a new label included; confidences are the probabilities of the predictions; weights
+    # multiply what members learn.
     def play_csr_classes(
         self,
         indptr: IntArray,
@@ -153,6 +154,7 @@ class Engine:
         predictions: AnyArray,
         log_probabilities: FloatArray | None = None,
         weights: FloatArray | None = None,
+        confidences: FloatArray | None = None,
     ) -> tuple[int, Fault | None]: ...
     def play_dense_classes(
         self,
@@ -161,6 +163,7 @@ class Engine:
         predictions: AnyArray,
         log_probabilities: FloatArray | None = None,
         weights: FloatArray | None = None,
+        confidences: FloatArray | None = None,
     ) -> tuple[int, Fault | None]: ...
     # rows of a chunk from `first` on, as many as there are labels
     def play_chunk_classes(
@@ -171,6 +174,7 @@ class Engine:
         predictions: AnyArray,
         log_probabilities: FloatArray | None = None,
         weights: FloatArray | None = None,
+        confidences: FloatArray | None = None,
     ) -> tuple[int, Fault | None]: ...
     def learn_named_class(self, x: Any, label: int, weight: float = 1.0) -> int: ...
     # `out` has a row of class_count() + 1 probabilities for each row, the last one that of a new label

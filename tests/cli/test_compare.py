@@ -143,7 +143,7 @@ def test_bounds(stream: Path, tmp_path: Path) -> None:
 
 
 def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
-    """A bad line ends the reading; the rounds before it are ranked. So does a label that no learner accepts."""
+    """A bad line ends the reading; the rounds before it are ranked. A third label is learned by the Panel only."""
     with stream.open("a") as file:
         file.write("broken\n")
     output = call("compare", stream, fails=1)
@@ -152,7 +152,9 @@ def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
     assert "300 rounds" in call("compare", stream, "--skip-bad", 1)
     third = tmp_path / "third.svm"
     third.write_text("1 1:1\n2 1:1\n3 1:1\n")
-    assert shows(call("compare", third, fails=1), "third.svm:3: label 3", "1 and 2", "--positive")
+    found = json.loads(call("compare", third, "--json"))
+    assert [each["options"] for each in found["learners"]] == ["--learner panel"]
+    assert shows(call("compare", third), "third.svm:3: label 3", "1 and 2", "--positive", "always predicting 1")
     assert json.loads(call("compare", third, "--positive", 3, "--json"))["rounds"] == 3
     (tmp_path / "empty").write_text("")
     assert shows(call("compare", tmp_path / "empty", fails=1), "Error: ", "examples")

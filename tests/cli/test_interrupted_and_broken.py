@@ -38,15 +38,16 @@ def test_a_label_is_refused_of_a_row_without_features(
     """Also in the last row of a block, which no feature follows."""
     path = tmp_path / "file"
     path.write_text(text)
-    for command in ("run", "compare"):
-        assert f"{path}{reason}" in call(command, path, *options, fails=1)
+    assert f"{path}{reason}" in call("run", path, *options, "--learner", "arow", fails=1)
+    third = "third" in reason  # which the Panel learns
+    assert f"{path}{reason}" in call("compare", path, *options, **({} if third else {"fails": 1}))
 
 
 def test_the_rounds_before_a_bad_label_are_saved(tmp_path: Path) -> None:
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"
     with path.open("a") as file:
         file.write("5\n")
-    assert "a.svm:301: label 5 " in call("run", path, "--save", saved, fails=1)
+    assert "a.svm:301: label 5 " in call("run", path, "--learner", "arow", "--save", saved, fails=1)
     assert mb.load(saved).ledger_.rounds == 300
 
 
@@ -150,7 +151,7 @@ def test_bad_lines_after_the_end_of_a_run_are_not_listed(tmp_path: Path) -> None
     """Bad lines before the line that ended the run were skipped; those after it were not read."""
     path = tmp_path / "a.svm"
     path.write_text("1 1:1\nfirst\n-1 2:1\n7 1:1\nsecond\n")
-    found = json.loads(call("run", path, "--skip-bad", 3, "--json", fails=1).splitlines()[0])
+    found = json.loads(call("run", path, "--learner", "arow", "--skip-bad", 3, "--json", fails=1).splitlines()[0])
     assert [line.split(":")[-3] for line in found["skipped"]] == ["2"]
     source = mb.Source(path, skip_bad=3)
     with pytest.raises(mb.StreamError) as caught:

@@ -38,6 +38,7 @@ def certified(learner: Any) -> Any:
 def learned(learner: Any) -> Any:
     """Return the weights of a learner; of a panel, all that it has learned."""
     if isinstance(learner, mb.Panel):
+        assert not learner.several  # a label that is not valid does not convert it
         return np.concatenate([part.astype(float) for part in learner._play.engine.core.__getstate__()[2]])
     return np.array(learner.weights_)
 

@@ -22,6 +22,8 @@ FIELDS = (
     *("skipped", "counts", "model", "certificate", "seal"),
 )
 COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "updates")
+CLASS_COUNTS = ("rounds", "mistakes", "first_seen", "updates")
+"""The counts of two labels, and those of several classes."""
 MOST_PASSES = 10_000
 """The largest number of passes in a certificate, because a replay repeats all of them."""
 FILE_FIELDS = ("file", "bytes", "sha256", "whole")
@@ -80,8 +82,11 @@ def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]
         schema.whole(length, "bytes")
         schema.sha256(digest, "sha256")
         schema.flag(whole, "whole")
-    fields(found["counts"], *COUNTS, path="counts")
-    for name in COUNTS:
+    counted = found["counts"]
+    several = isinstance(counted, dict) and "first_seen" in counted
+    names = CLASS_COUNTS if several else COUNTS
+    fields(counted, *names, path="counts")
+    for name in names:
         schema.whole(found["counts"][name], f"counts.{name}")
     schema.whole(found["passes"], "passes", 1, min(MOST_PASSES, max(1, found["counts"]["rounds"])))
     hindsight = Certificate.from_object(found["certificate"]).hindsight

@@ -118,7 +118,7 @@ def options_of(rule: Rule) -> str:
     '--learner winnow --alpha 1.5 --threshold 8'
     """
     if is_panel(rule):
-        known = next((name for name, members in ROSTERS.items() if members == rule.names), ",".join(rule.names))
+        known = next((name for name, members in ROSTERS.items() if members == rule.chosen), ",".join(rule.chosen))
         return "--learner panel" if known == "all" else f"--learner panel --members {known}"
     needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
     words = [f"--learner {rule.id}"]

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.data.label_codes import MOST
 from mistakebound.data.labels import label_array, plain, plain_label, refuse_nul
 from mistakebound.errors import StreamError
 
@@ -124,6 +123,8 @@ class ClassLabels:
 
     def encode_ids(self, texts: Sequence[bytes], codes: bytes, others: Sequence[bytes]) -> AnyArray:
         """Return what ``encode`` does for labels of a file: places in ``texts``, or 255 for the next of ``others``."""
+        from mistakebound.data.label_codes import MOST  # noqa: PLC0415 - it imports the readers of files
+
         rows = np.frombuffer(codes, np.uint8)
         if not (rows == MOST).any():
             distinct, first = np.unique(rows, return_index=True)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.learners.linear_play import LOCK, LinearPlay
-from mistakebound.play.class_engine import ClassEngine, of_classes
+from mistakebound.play.class_engine import ClassEngine, counts_of, empty_engine, of_classes
 from mistakebound.play.engine import ServedExample
 from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.labels import Labels
     from mistakebound.data.parts import Part
     from mistakebound.errors import InputError
@@ -49,7 +49,7 @@ class ClassPlay(LinearPlay):
         if self.engine.named:
             predicted = self.engine.learn_named_class(x, class_id)
         else:
-            predictions, _, fault = self.engine.learn_rows(x, np.array([class_id], np.int32))
+            predictions, fault = self.engine.learn_rows(x, np.array([class_id], np.int32))
             if fault:
                 raise fault.error()
             predicted = int(predictions[0])
@@ -71,38 +71,38 @@ class ClassPlay(LinearPlay):
 
     # ------------------------------------------------------------------ many examples
 
-    def run_rows(
-        self, rows: Positional, y: AnyArray, before: ClassCounts | None = None
-    ) -> tuple[Ledger, InputError | None]:
+    def run_rows(self, rows: Positional, y: AnyArray, done: Ledger | None = None) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a matrix; return their ledger, and the fault of the row after them, or None.
 
-        ``before`` are the counts at the first round of the ledger, if that is before the first of these rows.
+        ``done`` is the ledger of earlier rounds with two labels. The ledger that is returned then includes them.
         """
         labels = self.labels.copy()
         ids = labels.encode(y[: len(rows)])
         played = self.engine.play_classes(rows, ids)
         self.labels = labels.keep(self.engine.class_count)
-        if before is None:
-            ledger = self.engine.class_ledger(self.labels, played.before, played.after, played.predictions)
-        else:
-            ledger = self.engine.class_ledger(self.labels, before, played.after)
+        ledger = self._ledger_of(played.predictions, ids, done, played.before, played.after)
         if played.fault is None:
             return ledger, None
         unknown = played.row < len(ids) and ids[played.row] < 0
         return ledger, labels.objection(y[played.row]) if unknown else played.fault.error()
 
     def run_named(
-        self, rounds: Iterable[tuple[Any, Any]], learner: str, before: ClassCounts | None = None
+        self, rounds: Iterable[tuple[Any, Any]], learner: str, done: Ledger | None = None
     ) -> tuple[Ledger, ValueError | None]:
-        """Predict, then learn, pairs of a named example and its label."""
-        before = before or self.engine.class_counts
+        """Predict, then learn, pairs of a named example and its label; ``done`` is that of ``run_rows``."""
+        before, wrong = self.engine.class_counts, None
+        predictions: list[int] = []
+        ids: list[int] = []
         for x, label in rounds:
             try:
                 self._check_named(x, label, learner)
-                self.learn_one(x, label)
-            except ValueError as error:  # noqa: PERF203 - the rounds before it stay learned
-                return self.engine.class_ledger(self.labels, before), error
-        return self.engine.class_ledger(self.labels, before), None
+                predictions.append(self.learn_one(x, label))
+            except ValueError as error:
+                wrong = error
+                break
+            ids.append(self.labels.ids[label])
+        made, truth = np.array(predictions, np.int32), np.array(ids, np.int32)
+        return self._ledger_of(made, truth, done, before, self.engine.class_counts), wrong
 
     def run_part(
         self,
@@ -112,12 +112,9 @@ class ClassPlay(LinearPlay):
         y: AnyArray | None,
         *,
         scores: bool = False,
-        before: ClassCounts | None = None,
+        done: Ledger | None = None,
     ) -> tuple[Ledger, InputError | None]:
-        """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``.
-
-        ``before`` are the counts at the first round of the ledger, if that is before the first of these rows.
-        """
+        """Predict, then learn, rows of a part of a stream: ``done`` is that of ``run_rows``."""
         last = part.rows if last is None else min(last, part.rows)
         labels = self.labels.copy()
         ids = labels.encode_ids(part.labels, *part.codes(first, last)) if y is None else labels.encode(y[first:last])
@@ -125,15 +122,24 @@ class ClassPlay(LinearPlay):
         self.labels = labels.keep(self.engine.class_count)
         if played.row > 0:
             self.reading = part.reading
-        if before is None:
-            ledger = self.engine.class_ledger(self.labels, played.before, played.after, played.predictions)
-        else:
-            ledger = self.engine.class_ledger(self.labels, before, played.after)
-        if scores and before is None:
-            ledger.scores = played.log_probabilities
+        ledger = self._ledger_of(played.predictions, ids, done, played.before, played.after)
+        if scores:
+            ledger.scores = played.confidences if done is None else np.append(confidences_of(done), played.confidences)
         if played.row < len(ids):
             return ledger, self._fault_of(part, first + played.row, ids[played.row] < 0, played.fault, y)
         return ledger, part.error if last == part.rows else None
+
+    def _ledger_of(
+        self, predictions: AnyArray, ids: AnyArray, done: Ledger | None, before: ClassCounts, after: ClassCounts
+    ) -> ClassLedger:
+        """Return the ledger of rounds with these predictions and true class ids, and of those in ``done``."""
+        mistakes = np.flatnonzero(predictions != ids[: len(predictions)])
+        if done is not None:
+            record: Any = done.record
+            before = counts_of(record.before)
+            mistakes = np.append(done.mistake_rounds, mistakes + done.rounds)
+            predictions = np.append(done.positive.astype(np.int32), predictions)
+        return self.engine.class_ledger(self.labels, before, after, predictions, mistakes)
 
     def _fault_of(self, part: Part, row: int, unknown: bool, fault: Any, y: AnyArray | None) -> InputError:  # noqa: FBT001
         label = part.label(row) if y is None else y[row]
@@ -155,7 +161,20 @@ class ClassPlay(LinearPlay):
     def no_rounds(self) -> Ledger:
         """Return an empty ledger, which begins after the rounds so far."""
         now = self.engine.class_counts
-        return self.engine.class_ledger(self.labels, now, now, np.zeros(0, np.int64))
+        return self.engine.class_ledger(self.labels, now, now, np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def new_play(
+    members: int, width: int | None, keep_bytes: int, labels: ClassLabels, *, growing: bool = False
+) -> ClassPlay:
+    """Return the play of a panel that has not learned yet."""
+    return ClassPlay(empty_engine(members, width, keep_bytes, growing=growing), labels)
+
+
+def confidences_of(ledger: Ledger) -> FloatArray:
+    """Return the probability of each prediction of a panel of two labels."""
+    scores = np.zeros(ledger.rounds) if ledger.scores is None else ledger.scores
+    return np.asarray(1 / (1 + np.exp(-np.abs(scores))))
 
 
 def converted(play: LinearPlay) -> ClassPlay:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mistakebound._support.lazy import np
 from mistakebound.learners.streams import row_as_stream
-from mistakebound.play.class_engine import NOTHING, counts_of, rows_from
+from mistakebound.play.class_engine import counts_of, rows_from
 from mistakebound.play.class_ledger import ClassCounts
 from mistakebound.play.inputs import as_example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.data.reader import StreamReader
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
+
+Wrong = TypeVar("Wrong", bound=ValueError)
 
 
 def class_play(learner: Learner) -> ClassPlay:
@@ -103,27 +105,41 @@ def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[Float
 # ---------------------------------------------------------------------- learn
 
 
-def before_of(ledger: Ledger) -> ClassCounts:
-    """Return the counts before the rounds of a ledger, as counts of several classes."""
-    record: Any = ledger.record
-    before = record.before
-    return before if isinstance(before, ClassCounts) else counts_of(before) if before.rounds else NOTHING
+def with_third_label(
+    learner: Learner, done: Ledger, wrong: Wrong, learn: Callable[[ClassPlay], tuple[Ledger, Wrong | None]]
+) -> tuple[Ledger, Wrong | None]:
+    """Convert a Panel if ``wrong`` is a third label, and learn the other rounds of a batch.
+
+    ``done`` is the ledger of the rounds before it. Return the ledger of all rounds, and an error or None. If the first
+    of the other rounds cannot be learned either, the Panel is not converted.
+    """
+    before = learner._play
+    if learner.add_class(wrong) is None:
+        return done, wrong
+    ledger, error = learn(class_play(learner))
+    if error is not None and ledger.rounds == done.rounds:
+        learner._play = before
+        return done, error
+    return ledger, error
 
 
-def rest_of_rows(learner: Learner, rows: Positional, y: AnyArray, done: Ledger) -> tuple[Ledger, InputError | None]:
-    """Learn the rows after a third label has occurred; return the ledger of all rows, and a fault or None."""
-    play = class_play(learner)
-    return play.run_rows(rows_from(rows, done.rounds), y[done.rounds :], before=before_of(done))
+def rest_of_rows(
+    learner: Learner, rows: Positional, y: AnyArray, done: Ledger, wrong: InputError
+) -> tuple[Ledger, InputError | None]:
+    """Learn the rows from a third label on: see ``with_third_label``."""
+    rest, labels = rows_from(rows, done.rounds), y[done.rounds :]
+    return with_third_label(learner, done, wrong, lambda play: play.run_rows(rest, labels, done))
 
 
-def rest_of_named(learner: Learner, pairs: Iterable[tuple[Any, Any]], done: Ledger) -> tuple[Ledger, ValueError | None]:
-    """Learn the pairs after a third label has occurred; return the ledger of all pairs, and an error or None."""
-    return class_play(learner).run_named(pairs, type(learner).__name__, before=before_of(done))
+def rest_of_named(
+    learner: Learner, pairs: Iterable[tuple[Any, Any]], done: Ledger, wrong: ValueError
+) -> tuple[Ledger, ValueError | None]:
+    """Learn the named examples from a third label on: see ``with_third_label``."""
+    name = type(learner).__name__
+    return with_third_label(learner, done, wrong, lambda play: play.run_named(pairs, name, done))
 
 
 def ledger_since(learner: Learner, before: Any) -> ClassLedger:
     """Return the ledger of the rounds after ``before``: counts of two labels, or of several classes."""
     play = class_play(learner)
-    if not isinstance(before, ClassCounts):
-        before = counts_of(before) if before.rounds else NOTHING
-    return play.engine.class_ledger(play.labels, before)
+    return play.engine.class_ledger(play.labels, before if isinstance(before, ClassCounts) else counts_of(before))

@@ -15,11 +15,8 @@ from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.data.labels import plain, plain_label
 from mistakebound.errors import InputError, Option, OptionError, setting
-from mistakebound.learners.class_play import ClassPlay, converted
-from mistakebound.learners.class_rounds import before_of
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
-from mistakebound.play.class_engine import ClassEngine, empty_engine
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
+    from mistakebound.play.class_engine import ClassEngine
     from mistakebound.play.ledger import Ledger
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
@@ -263,9 +261,8 @@ class Panel(Learner):
         """Return the counts so far, for the ledger of the rounds that follow."""
         if self._play is None:
             return super().counts_now()
-        return (
-            self._play.engine.class_counts if isinstance(self._play, ClassPlay) else self._play.engine.measured_counts
-        )
+        engine: Any = self._play.engine
+        return engine.class_counts if self.several else engine.measured_counts
 
     def expect_labels(self, y: Any) -> None:
         """Prepare for the labels of the first batch: more than two of them make a panel of several classes."""
@@ -292,8 +289,10 @@ class Panel(Learner):
         play = self._play
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
-        if isinstance(play, ClassPlay) or isinstance(play.engine, JoinedEngine):
+        if self.several or isinstance(play.engine, JoinedEngine):
             return None
+        from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
+
         with LOCK:
             self._play = converted(play)
         return self._play
@@ -306,8 +305,13 @@ class Panel(Learner):
             self.expect_labels(np.array(list(map(plain_label, part.labels)), object) if y is None else y)
         play = self._start_with_chunk(part.chunk)
         ledger, wrong = play.run_part(part, first, last, y, scores=scores)
-        if wrong is not None and (more := self.add_class(wrong)) is not None:
-            return cast("ClassPlay", more).run_part(part, first + ledger.rounds, last, y, before=before_of(ledger))
+        if wrong is not None and not self.several and wrong.kind == "third label":
+            from mistakebound.learners.class_rounds import with_third_label  # noqa: PLC0415 - few have several classes
+
+            begin, done = first + ledger.rounds, ledger
+            ledger, wrong = with_third_label(
+                self, done, wrong, lambda play: play.run_part(part, begin, last, y, scores=scores, done=done)
+            )
         return ledger, wrong
 
     # ------------------------------------------------------------------ starting
@@ -320,8 +324,9 @@ class Panel(Learner):
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
         self._threads()  # raises for a value that is not valid
-        engine = empty_engine(mask_of(own), 0 if growing else width, self._keep_bytes(), growing=growing)
-        play = ClassPlay(engine, labels)
+        from mistakebound.learners.class_play import new_play  # noqa: PLC0415 - few have several classes
+
+        play = new_play(mask_of(own), 0 if growing else width, self._keep_bytes(), labels, growing=growing)
         with LOCK:
             self._play = self._play or play
             return self._play
@@ -376,12 +381,16 @@ class Panel(Learner):
             return self._play
         labels = self._labels
         if isinstance(labels, ClassLabels):
-            return ClassPlay(empty_engine(mask_of(self._split()[0]), 0, 0), labels)
+            from mistakebound.learners.class_play import new_play  # noqa: PLC0415 - few have several classes
+
+            return new_play(mask_of(self._split()[0]), 0, 0, labels)
         return LinearPlay(self._new_engine(0), labels)
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
-        if isinstance(engine, ClassEngine):
-            self._play = ClassPlay(engine, self._labels)
+        if self.several:
+            from mistakebound.learners.class_play import ClassPlay  # noqa: PLC0415 - few have several classes
+
+            self._play = ClassPlay(cast("ClassEngine", engine), self._labels)
             return self._play
         with suppress(OptionError):  # set_params may have set a value that only the next fit checks
             engine.core.use_threads(self._threads())

@@ -14,7 +14,7 @@ from mistakebound.learners.streams import example_of, labels_of_rows, labels_of_
 from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.reader import StreamReader
@@ -93,12 +93,7 @@ def learn_one(learner: Learner, x: Any, y: Any) -> None:
             list(learner.run_parts(row, labels_of_stream(row, [y])))
         else:
             play, example = start_with(learner, as_example(x))
-            try:
-                play.learn_one(example, y)
-            except StreamError as error:
-                if (more := learner.add_class(error)) is None:
-                    raise
-                more.learn_one(example, y)
+            or_with_classes(learner, play, lambda either: either.learn_one(example, y))
     except Exception as error:
         learner._forget(before)
         if not isinstance(error, ValueError):  # raised by the caller's own objects, such as the hash of a label
@@ -151,12 +146,22 @@ def tell(learner: Learner, asked: Asked, y: Any) -> None:
     >>> ticket.prediction, learner.predict_one({"clouds": 1})
     ('wet', 'dry')
     """
+    or_with_classes(learner, learner._current_play(), lambda either: either.tell(asked, y, type(learner).__name__))
+
+
+def or_with_classes(learner: Learner, play: LinearPlay, learn: Callable[[LinearPlay], Any]) -> None:
+    """Learn one round. If its label is a third one, convert a Panel, unless it cannot learn the round either."""
+    before = learner._play
     try:
-        learner._current_play().tell(asked, y, type(learner).__name__)
+        learn(play)
     except StreamError as error:
         if (more := learner.add_class(error)) is None:
             raise
-        more.tell(asked, y, type(learner).__name__)
+        try:
+            learn(more)
+        except Exception:
+            learner._play = before
+            raise
 
 
 def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
@@ -235,10 +240,10 @@ def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:
     except StreamError as error:
         raise error.at_round(0, learner._current_play().no_rounds()) from None
     ledger, wrong = play.run_rows(rows, labels)
-    if wrong is not None and learner.add_class(wrong) is not None:
+    if wrong is not None and learner.takes_several:
         from mistakebound.learners.class_rounds import rest_of_rows  # noqa: PLC0415 - few have several classes
 
-        ledger, wrong = rest_of_rows(learner, rows, labels, ledger)
+        ledger, wrong = rest_of_rows(learner, rows, labels, ledger, wrong)
     if wrong is not None:
         if ledger.rounds == 0:
             learner._forget(before)
@@ -265,10 +270,10 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
         play.look_ahead(labels)
     last = [first]
     ledger, wrong = play.run_named(remembered(chain([first], pairs), last), type(learner).__name__)
-    if wrong is not None and learner.add_class(wrong) is not None:
+    if wrong is not None and learner.takes_several:
         from mistakebound.learners.class_rounds import rest_of_named  # noqa: PLC0415 - few have several classes
 
-        ledger, wrong = rest_of_named(learner, chain(last, pairs), ledger)
+        ledger, wrong = rest_of_named(learner, chain(last, pairs), ledger, wrong)
     if wrong is not None:
         if play.engine.counts.rounds == rounds:  # no thread has learned these labels
             play.labels = known

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
-from mistakebound.learners import class_rounds
 from mistakebound.learners.rounds import run_rows, run_stream, score_one
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 from mistakebound.rules.registry import rule_class
@@ -132,7 +131,9 @@ def predict(learner: Learner, X: Any) -> AnyArray:
         last one.
     """
     if learner.several:
-        play, _, ids = class_rounds.probabilities_of_many(learner, X)
+        from mistakebound.learners.class_rounds import probabilities_of_many  # noqa: PLC0415 - few have several classes
+
+        play, _, ids = probabilities_of_many(learner, X)
         return play.labels.decode_all(ids)
     positive = score_many(learner, X)[1]
     return learner._labels.decode_all(positive)
@@ -167,8 +168,10 @@ def predict_proba(learner: Learner, X: Any, *, new: bool = False) -> FloatArray:
     [[1.0, 0.0]]
     """
     if learner.several:
-        play, found, _ = class_rounds.probabilities_of_many(learner, X)
-        return class_rounds.in_order(play, found, new=new)
+        from mistakebound.learners.class_rounds import in_order, probabilities_of_many  # noqa: PLC0415 - few have them
+
+        play, found, _ = probabilities_of_many(learner, X)
+        return in_order(play, found, new=new)
     refuse_new(new)
     return probabilities(*score_many(learner, X))
 

@@ -16,7 +16,7 @@ from mistakebound.play.standings import of_core
 from mistakebound.rules.panel import MulticlassPanelRule
 
 if TYPE_CHECKING:
-    from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.data.class_labels import ClassLabels
     from mistakebound.data.parts import Part
     from mistakebound.play.engine import ServedExample
@@ -32,8 +32,8 @@ class PlayedClasses(NamedTuple):
     """The result of a batch: the predicted class ids and, if a row was bad, its number and its fault."""
 
     predictions: AnyArray
-    log_probabilities: FloatArray
-    """ln p of the label of each row, before it was learned."""
+    confidences: FloatArray
+    """The probability of each prediction."""
     row: int
     fault: RowFault | None
     before: ClassCounts
@@ -112,33 +112,35 @@ class ClassEngine(LearnerEngine):
     def play_classes(self, rows: Positional, ids: AnyArray, weights: FloatArray | None = None) -> PlayedClasses:
         """Predict, then learn, row by row; ``ids`` are class ids, −1 for something that is not a label."""
         before = self.class_counts
-        predictions, logs, wrong = self.learn_rows(rows, ids, weights)
-        return PlayedClasses(predictions, logs, len(predictions), wrong, before, self.class_counts)
+        predictions, wrong = self.learn_rows(rows, ids, weights)
+        none = np.zeros(0)
+        return PlayedClasses(predictions, none, len(predictions), wrong, before, self.class_counts)
 
     def learn_rows(
         self, rows: Positional, ids: AnyArray, weights: FloatArray | None = None
-    ) -> tuple[AnyArray, FloatArray, RowFault | None]:
-        """Predict, then learn, without counting; return class ids, ln p of the labels, and the fault of a bad row."""
-        predictions, logs = np.empty(len(rows), np.int32), np.empty(len(rows))
+    ) -> tuple[AnyArray, RowFault | None]:
+        """Predict, then learn, without counting; return the predicted class ids, and the fault of a bad row."""
+        predictions = np.empty(len(rows), np.int32)
         if isinstance(rows, Dense):
-            row, fault = self.core.play_dense_classes(rows.x, ids, predictions, logs, weights)
+            row, fault = self.core.play_dense_classes(rows.x, ids, predictions, None, weights)
         else:
             row, fault = self.core.play_csr_classes(
-                rows.indptr, rows.index, rows.value, ids, predictions, logs, weights
+                rows.indptr, rows.index, rows.value, ids, predictions, None, weights
             )
-        return predictions[:row], logs[:row], self._fault(rows, rows, fault)
+        return predictions[:row], self._fault(rows, rows, fault)
 
     def play_part_classes(
         self, part: Part, ids: AnyArray, first: int, weights: FloatArray | None = None
     ) -> PlayedClasses:
         """Predict, then learn, rows of a part of a file from row ``first`` on."""
         before = self.class_counts
-        predictions, logs = np.empty(len(ids), np.int32), np.empty(len(ids))
+        predictions, confidences = np.empty(len(ids), np.int32), np.empty(len(ids))
         try:
-            row, fault = self.core.play_chunk_classes(part.chunk, ids, first, predictions, logs, weights)
+            row, fault = self.core.play_chunk_classes(part.chunk, ids, first, predictions, None, weights, confidences)
         except MemoryError:
             raise MemoryError(too_large(part)) from None
-        return PlayedClasses(predictions[:row], logs[:row], row, part_fault(part, fault), before, self.class_counts)
+        wrong = part_fault(part, fault)
+        return PlayedClasses(predictions[:row], confidences[:row], row, wrong, before, self.class_counts)
 
     def probabilities(self, rows: Positional) -> tuple[FloatArray, AnyArray]:
         """Return the probabilities of each row, by class id and then of a new label, and the predicted class ids."""
@@ -210,8 +212,12 @@ class ClassEngine(LearnerEngine):
         before: ClassCounts = NOTHING,
         now: ClassCounts | None = None,
         predictions: AnyArray | None = None,
+        mistakes: IntArray | None = None,
     ) -> ClassLedger:
-        """Return the ledger of the rounds from ``before`` to ``now``; by default, of all rounds so far."""
+        """Return the ledger of the rounds from ``before`` to ``now``; by default, of all rounds so far.
+
+        ``predictions`` and ``mistakes`` are the predicted class ids and the rounds of the mistakes, if they are known.
+        """
         now = now or self.class_counts
         slots = self.core.slots()
         counts: Any = now - before
@@ -222,10 +228,10 @@ class ClassEngine(LearnerEngine):
             classes=tuple(labels.ordered),
             from_start=before.rounds == 0,
             named=self.named,
-            record=ClassRecord(self, slots, before, now, predictions),
+            record=ClassRecord(self, slots, before, now, predictions, mistakes),
             standings=self.standings,
         )
-        ledger.seen = labels.seen
+        ledger.given, ledger.seen = labels.given, labels.seen
         return ledger
 
 
@@ -243,6 +249,8 @@ def of_classes(served: ServedExample) -> ServedClass:
 
 def counts_of(counts: Counts) -> ClassCounts:
     """Return the counts of a panel of two labels, whose class ids are 0 and 1, as those of several classes."""
+    if not counts.rounds:
+        return NOTHING
     measures = counts.measures
     wrong = counts.false_positives + counts.false_negatives
     if measures is None:

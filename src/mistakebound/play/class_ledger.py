@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
@@ -48,6 +49,8 @@ class ClassLedger(Ledger):
     """
 
     several: ClassVar[bool] = True
+    given: tuple[Any, ...]
+    """The labels that were passed as ``classes``."""
     counts: ClassCounts  # type: ignore[assignment]  # a ledger of two labels counts other things
     seen: list[Any]
 
@@ -120,6 +123,21 @@ class ClassLedger(Ledger):
         """Return how often each label occurred."""
         return {each.label: each.rounds for each in self.measures.by_class(self.seen)} if self.rounds else {}
 
+    def most_frequent(self) -> tuple[Any, int]:
+        """Return the most frequent label, and how often it occurred."""
+        return max(self.label_counts().items(), key=itemgetter(1))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The counts by name."""
+        return dict(zip(("rounds", "mistakes", "first_seen", "updates"), self.counts[:4], strict=True))
+
+    def to_json(self) -> str:
+        """Return the ledger as JSON text, which ``Ledger.from_json`` reads."""
+        from mistakebound.play.class_ledger_json import write  # noqa: PLC0415 - not needed to learn
+
+        return write(self)
+
     @property
     def complete(self) -> bool:
         """False: no examples are kept."""
@@ -130,10 +148,16 @@ class ClassRecord:
     """The record of some rounds in the engine of a learner of several classes, read when it is needed."""
 
     def __init__(
-        self, engine: ClassEngine, slots: int, before: ClassCounts, now: ClassCounts, predictions: AnyArray | None
+        self,
+        engine: ClassEngine,
+        slots: int,
+        before: ClassCounts,
+        now: ClassCounts,
+        predictions: AnyArray | None,
+        mistakes: IntArray | None,
     ) -> None:
         self._engine, self._slots, self.before, self._now = engine, slots, before, now
-        self._predictions = predictions
+        self._predictions, self._mistakes = predictions, mistakes
 
     def predictions(self) -> Any:
         """Return the predicted class ids; None if not all were kept."""
@@ -144,6 +168,8 @@ class ClassRecord:
 
     def mistake_rounds(self) -> IntArray | None:
         """Return the 0-based rounds of the mistakes; None if not all were kept."""
+        if self._mistakes is not None:
+            return self._mistakes
         first, last = self.before.mistakes, self._now.mistakes
         found: IntArray = self._engine.core.mistake_rounds(first, last)
         return found - self.before.rounds if len(found) == last - first else None

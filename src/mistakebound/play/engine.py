@@ -27,8 +27,8 @@ NO_ROUNDS = Counts(0, 0, 0, 0, 0)
 
 
 def is_panel(rule: Rule) -> TypeGuard[PanelRule]:
-    """Return whether a rule is the Panel."""
-    return rule.id == "panel"
+    """Return whether a rule is the Panel, of two labels or of several classes."""
+    return rule.id in {"panel", "multiclass-panel"}
 
 
 class Reduction(NamedTuple):

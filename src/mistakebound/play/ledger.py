@@ -219,6 +219,12 @@ class Ledger:
         """Cumulative loss after each round; a mistake is a loss of 1."""
         return self.mistake_curve.astype(float)
 
+    @property
+    def totals(self) -> dict[str, int]:
+        """The counts by name."""
+        names = ("rounds", "mistakes", "false_positives", "false_negatives", "updates")
+        return {name: getattr(self, name) for name in names}
+
     @cached_property
     def kept(self) -> Kept:
         """The rounds with an update or a mistake, with their examples."""

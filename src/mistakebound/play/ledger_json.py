@@ -7,11 +7,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from mistakebound._support.lazy import np
-from mistakebound._support.schema import to_json
+from mistakebound._support.schema import parse, to_json
 from mistakebound.play.ledger import Counts, Kept
 from mistakebound.play.ledger_schema import KEPT, LATE, check
 from mistakebound.play.measures_json import write_measures
 from mistakebound.play.standings_json import write_standings
+
+MULTICLASS = "multiclass-panel"
+"""The rule whose ledgers ``class_ledger_json`` reads."""
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import BoolArray, IntArray
@@ -49,7 +52,13 @@ def write(ledger: Ledger) -> str:
 
 def read(text: str, kind: type[Ledger]) -> Ledger:
     """Return the ledger of this class that ``write`` wrote; raise ModelError if the text is not a valid ledger."""
-    fields = check(text)
+    data = parse(text, "the ledger")
+    rule = data.get("rule")
+    if isinstance(rule, dict) and rule.get("id") == MULTICLASS:
+        from mistakebound.play.class_ledger_json import read as read_classes  # noqa: PLC0415 - few have several classes
+
+        return read_classes(data)
+    fields = check(data)
     return kind(
         Counts.of_core((*fields.counts, None))._replace(measures=fields.measures),
         rule=fields.rule,

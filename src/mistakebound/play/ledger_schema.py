@@ -65,9 +65,8 @@ class LedgerFields(NamedTuple):
     standings: Standings | None
 
 
-def check(text: Any) -> LedgerFields:
+def check(data: dict[str, Any]) -> LedgerFields:
     """Return the fields of a ledger; raise ModelError if one is missing, unknown, out of range or inconsistent."""
-    data = schema.parse(text, "the ledger")
     late, measures, standings = (data.pop(name, None) for name in OPTIONAL)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
     rule = read_rule(rule)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support import schema
 from mistakebound._support.schema import need
-from mistakebound.play.engine import is_panel
 from mistakebound.play.standings import Standing, Standings
-from mistakebound.rules.panel import MIXERS
+from mistakebound.rules.panel import MIXERS, MulticlassPanelRule, PanelRule
 
 if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
 LARGEST_LOSS = 21.0
 """−ln p of one round is at most this: logits of mixers beyond ±20, and probabilities beyond 1e-9, are clipped."""
+LARGEST_CLASS_LOSS = 100.0
+"""The same for several classes, whose log probabilities are bounded from below before they are normalised."""
 ROUNDING = 1e-9
 
 
@@ -23,7 +24,8 @@ def write_standings(standings: Standings) -> dict[str, Any]:
     """Return standings for JSON; ``read_standings`` returns them with the same bits."""
     voters = {name: [each._asdict() for each in getattr(standings, name)] for name in ("members", "mixers")}
     written = {**standings._asdict(), **voters}
-    del written["first_seen"]  # two labels have none
+    if not standings.first_seen:  # two labels have none
+        del written["first_seen"]
     return written
 
 
@@ -33,24 +35,29 @@ def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_star
     ``counts`` are those of the ledger, ``late`` is its number of late outcomes: in these rounds the prediction that
     counts is an earlier one, which the members did not vote on.
     """
-    if not is_panel(rule):
+    if not isinstance(rule, PanelRule):
         need(value is None, f"standings must be absent, because {rule.id} has no members", "standings")
         return None
+    several = isinstance(rule, MulticlassPanelRule)
+    first_seen = value.pop("first_seen", 0) if several and isinstance(value, dict) else 0
     members, mixers, rounds, mistakes, overrides, log_loss = schema.fields(
         value, *Standings._fields[:-1], path="standings"
     )
-    rounds = schema.whole(rounds, "standings.rounds", counts[0], 2**53)
+    first_seen = schema.whole(first_seen, "standings.first_seen", 0, 2**53)
+    rounds = schema.whole(rounds, "standings.rounds", max(counts[0] - first_seen, 0), 2**53)
+    largest = LARGEST_CLASS_LOSS if several else LARGEST_LOSS
     listed = schema.items(members, "standings.members", len(rule.names) + int(rule.joined))
     found = Standings(
-        tuple(_voter(each, f"standings.members[{k}]", rounds) for k, each in enumerate(listed)),
+        tuple(_voter(each, f"standings.members[{k}]", rounds, largest) for k, each in enumerate(listed)),
         tuple(
-            _voter(each, f"standings.mixers[{k}]", rounds)
+            _voter(each, f"standings.mixers[{k}]", rounds, largest)
             for k, each in enumerate(schema.items(mixers, "standings.mixers", len(MIXERS)))
         ),
         rounds,
         schema.whole(mistakes, "standings.mistakes", 0, rounds),
         schema.whole(overrides, "standings.overrides", 0, rounds),
-        schema.number(log_loss, "standings.log_loss", -ROUNDING, rounds * LARGEST_LOSS),
+        schema.number(log_loss, "standings.log_loss", -ROUNDING, rounds * largest),
+        first_seen,
     )
     names = tuple(each.name for each in found.voters)
     known = names[: len(rule.names)] == rule.names and names[len(found.members) :] == MIXERS
@@ -58,18 +65,18 @@ def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_star
     shares = sum(each.share for each in found.voters)
     need(abs(shares - 1) < 1e-6, "the shares of members and mixers must add up to 1", "standings")
     wrong = counts[1] + counts[2]
-    if from_start and rounds == counts[0]:
-        agree = found.mistakes == wrong or late > 0  # not all late rounds may be listed
+    if from_start and found.all_rounds == counts[0]:
+        agree = found.all_mistakes == wrong or late > 0  # not all late rounds may be listed
         need(agree, "standings.mistakes contradict the mistakes in counts", "standings.mistakes")
     return found
 
 
-def _voter(value: Any, path: str, rounds: int) -> Standing:
+def _voter(value: Any, path: str, rounds: int, largest: float) -> Standing:
     name, mistakes, log_loss, share, weight = schema.fields(value, *Standing._fields, path=path)
     found = Standing(
         schema.text(name, f"{path}.name"),
         schema.whole(mistakes, f"{path}.mistakes", 0, rounds),
-        schema.number(log_loss, f"{path}.log_loss", -ROUNDING, rounds * LARGEST_LOSS),
+        schema.number(log_loss, f"{path}.log_loss", -ROUNDING, rounds * largest),
         schema.number(share, f"{path}.share", 0.0, 1.0),
         schema.number(weight, f"{path}.weight"),
     )

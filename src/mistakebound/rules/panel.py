@@ -98,7 +98,6 @@ class PanelRule(Rule):
         return self.chosen
 
 
-@dataclass(frozen=True, kw_only=True)
 class MulticlassPanelRule(PanelRule):
     """A panel of members for several classes. It is made by ``Panel``, when a third label occurs or is given.
 

@@ -6,7 +6,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.signals import uninterrupted
 from mistakebound._support.text import many
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mistakebound.data.parts import Part
     from mistakebound.data.remarks import BadLine
     from mistakebound.errors import InputError
+    from mistakebound.play.class_ledger import ClassLedger
 
 VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
     (declared, {**declared.defaults, **parameters})
@@ -73,12 +74,16 @@ class Contender:
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger, known = self.learner.ledger_, self.learner.known_bound(None)
-        return None if known is None else known(ledger, ledger.false_negatives)
+        return None if known is None else known(ledger, 0 if ledger.several else ledger.false_negatives)
 
     @property
     def majority(self) -> tuple[Any, int]:
         """The more frequent label, and the number of mistakes of predicting it in every round."""
-        negative, positive = self.learner.ledger_.classes
+        ledger = self.learner.ledger_
+        if ledger.several:
+            label, count = cast("ClassLedger", ledger).most_frequent()
+            return label, self.curve.rounds - count
+        negative, positive = ledger.classes
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
 
@@ -95,7 +100,8 @@ class Contender:
         try:
             ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
             self.curve.add(ledger)
-            self.positives += ledger.positive_predictions - ledger.false_positives + ledger.false_negatives
+            if not ledger.several:
+                self.positives += ledger.positive_labels
         except ValueError as error:
             self.error = as_stream_error(error, None)
         self.seconds += time.perf_counter() - start

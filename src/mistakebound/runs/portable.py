@@ -33,7 +33,7 @@ def write(model: Learner, certificate: Certificate, position: Position, path: st
         labels=position.labels_digest,
         ended=position.ended,
         skipped=len(report.skipped) if position.ended and report is not None else None,
-        counts={name: getattr(ledger, name) for name in portable.COUNTS},
+        counts=ledger.totals,
         model=fingerprint(model),
     )
     portable.write(document, path)

@@ -71,10 +71,10 @@ class PredictionsFile:
             self.file.flush()
 
     def _write_classes(self, part: Ledger) -> None:
-        """Write the predicted label of each round, and the probability that its true label had."""
-        logs = np.full(part.rounds, np.nan) if part.scores is None else part.scores
+        """Write the predicted label of each round, and its probability."""
+        confidences = np.full(part.rounds, np.nan) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
-            self.file.writelines(class_lines(part.predictions, np.exp(logs)))
+            self.file.writelines(class_lines(part.predictions, confidences))
             self.file.flush()
 
     def flushed(self) -> int | None:

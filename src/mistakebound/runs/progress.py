@@ -160,8 +160,9 @@ class Tally:
         self.last = (rounds, mistakes)
         speed = (done - self.earlier) / max(self.seconds, 1e-9)
         line = Line(rounds, mistakes, since, self.bound, speed)
-        if (found := self._standings) is not None and found.rounds:
-            line = line._replace(loss=found.log_loss / found.rounds, loss_bound=found.loss_bound / found.rounds)
+        if (found := self._standings) is not None:
+            counted = max(found.rounds, 1)  # the first rounds of labels of several classes do not count
+            line = line._replace(loss=found.log_loss / counted, loss_bound=found.loss_bound / counted)
         self.lines.append(line)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mistakebound.errors import add_file_name
 from mistakebound.learners.explain import Features
 from mistakebound.learners.panel import Panel
 from mistakebound.runs.panel_facts import panel_facts
-from mistakebound.viz import panel_report
+from mistakebound.viz import class_report, panel_report
 from mistakebound.viz.report import CertificateText, page
 from mistakebound.viz.report import text as html
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
+    from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.runs.runner import RunResult
 
 TOP = 40
@@ -64,9 +65,11 @@ def write_report(
         else CertificateText(found.status, found.scope, found.meaning(), found.details(), found.bound)
     )
     sections = []
-    if ledger.counts.measures is not None:
+    if ledger.several:
+        sections += several_classes(cast("ClassLedger", ledger))
+    elif ledger.counts.measures is not None:
         sections.append(panel_report.probabilities(ledger.measures.to_dict(), html(ledger.classes[1])))
-    largest = []
+    largest: list[tuple[str, float]] = []
     if isinstance(result.learner, Panel):
         if result.rounds:
             sections.append(panel_report.members(panel_facts(result.learner), ledger.rounds))
@@ -78,3 +81,15 @@ def write_report(
     text = page(facts, points, largest, shown, mb.__version__, sections)
     with add_file_name(os.fspath(path)), open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def several_classes(ledger: ClassLedger) -> list[str]:
+    """Return the sections about several classes; none before the first round."""
+    if ledger.counts.measures is None:
+        return []
+    found = {each.label: each._asdict() for each in ledger.by_class()}
+    places = [k for k, label in enumerate(ledger.classes) if label in found]  # labels that have occurred
+    labels = [ledger.classes[k] for k in places]
+    confusion = ledger.confusion[places][:, places].tolist()
+    listed = [found[label] for label in labels]
+    return [class_report.classes(ledger.measures.to_dict(), [html(each) for each in labels], confusion, listed)]

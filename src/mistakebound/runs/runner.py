@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stop_at_signal, uninterrupted
 from mistakebound._support.text import many
+from mistakebound.data.options import numbered_names
 from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
-from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.errors import BY_HEADER, Option, OptionError, StreamError
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
 from mistakebound.rules.registry import DECLARATIONS
@@ -191,7 +192,7 @@ def run(
     predictions : path or text stream
         Write the prediction of each round here, made before learning from it: a line with the label, the
         probability of the positive label if the learner has probabilities, and the score, separated by tabs. With
-        several classes: the label, and the probability that was predicted for the label that occurred.
+        several classes: the label and its probability.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
         rounds only. A remark then has the reason.
@@ -402,6 +403,11 @@ class Job:
         names = ", ".join(repr(label) for label in list(labels)[:5]) + (", …" if len(labels) > 5 else "")
         words = f"there are {len(labels)} labels ({names}), so this is a panel of several classes; "
         self.remark(Remark("several classes", (words, POSITIVE_OF, " learns one label against all others")))
+        first, count = next(iter(labels.items()))
+        report = self.position.report
+        if count == 1 and report is not None and numbered_names(list(report.columns)):
+            words = f"the label {first!r} occurs only in the first line; if that line is a header, set "
+            self.remark(Remark("header read as example", (words, BY_HEADER)))
 
     def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
         """Write the model if something was learned. After an error, do not replace the model of another run."""

@@ -238,8 +238,8 @@ class Checker:
         except REFUSED as error:
             self.add(Check("replay", None, str(error), False, f"it failed: {error}"))
             return
-        for name in portable.COUNTS:
-            self.compare(name.replace("_", " "), document["counts"][name], getattr(ledger, name))
+        for name in {**document["counts"], **ledger.totals}:
+            self.compare(name.replace("_", " "), document["counts"].get(name), ledger.totals.get(name))
         if document["ended"]:
             self.compare("skipped lines", document["skipped"], skipped)
         learned = fingerprint(learner)

@@ -65,8 +65,8 @@ def page(
     facts : mapping
         ``files``, ``stopped`` (why, or empty), ``skipped`` (lines), ``remarks`` (notes), ``learner`` (in words),
         ``classes`` (negative, positive), the counts ``rounds``, ``mistakes``, ``false_positives`` and
-        ``false_negatives``, ``majority`` (the more frequent label) and ``majority_mistakes``, ``seconds`` and
-        ``bytes``.
+        ``false_negatives`` (None for several classes), ``majority`` (the more frequent label) and
+        ``majority_mistakes``, ``seconds`` and ``bytes``.
     points : sequence of (rounds, mistakes)
         The curve of mistakes, from (0, 0).
     largest : sequence of (feature, weight)
@@ -119,12 +119,15 @@ def rows(cells: Iterable[tuple[str, ...]]) -> str:
 def summary(facts: Mapping[str, Any]) -> str:
     """Return the mistakes by kind, those of always predicting the same label, the learner and the time."""
     rounds = facts["rounds"]
-    negative, positive = (text(label) for label in facts["classes"])
-    kinds = [
-        (facts["false_positives"], f"predicted {positive}, label {negative}"),
-        (facts["false_negatives"], f"predicted {negative}, label {positive}"),
-        (facts["majority_mistakes"], f"with always predicting {text(facts['majority'])}"),
-    ]
+    kinds = [(facts["majority_mistakes"], f"with always predicting {text(facts['majority'])}")]
+    if facts["false_positives"] is None:  # several classes, whose mistakes are in a table of their own
+        kinds.insert(0, (facts["mistakes"], "of the learner"))
+    else:
+        negative, positive = (text(label) for label in facts["classes"])
+        kinds[:0] = [
+            (facts["false_positives"], f"predicted {positive}, label {negative}"),
+            (facts["false_negatives"], f"predicted {negative}, label {positive}"),
+        ]
     counts = rows((f"{count:,}", share(count, rounds), words) for count, words in kinds)
     parameters = rows([(f"<code>{text(facts['learner'])}</code>",)])
     speed = f", {size(facts['bytes'])} of text" if facts["bytes"] else ""
