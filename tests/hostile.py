@@ -69,6 +69,12 @@ LEARNERS: list[tuple[Callable[..., Any], bool, bool]] = [
     (lambda **k: mb.Panel(["coin-betting-pairs", "label-history"], threads=1, **k), False, True),
 ]
 PANELS = LEARNERS[-3:]
+CLASS_PANELS: list[Any] = [
+    (lambda **k: mb.Panel(classes=("a", "b", "c")), False, True),
+    (lambda **k: mb.Panel("lean", classes=(1, 2, 3, 4), keep_bytes=40), False, True),
+    (lambda **k: mb.Panel(["coin-betting-pairs", "label-history"], classes=("a", "b", 3)), False, True),
+]
+"""Panels of several classes."""
 NASTY: list[Any] = [None, True, False, 0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63, -(2**63)]
 NASTY += [2**64, 10**400, -(10**400), 0.0, -0.0, 0.5, -1.5, 1e30, 1e31, -1e300, 5e-324, 1e308, INF, -INF, float("nan")]
 NASTY += ["", "a", "inf", "nan", "best", "\0", "\x1b[2J", "\ud800", "../../canary/written", "/etc/passwd", "x" * 5000]
@@ -92,7 +98,7 @@ def trained(rng: random.Random, among: list[Any] = LEARNERS) -> tuple[Any, Any, 
     numbers = np.random.default_rng(rng.randrange(2**32))
     n, rounds = rng.choice([1, 3, 8]), rng.choice([1, 5, 20, 70])
     X = numbers.integers(0, 2, (rounds, n)).astype(float) if binary else numbers.normal(size=(rounds, n)).round(2)
-    y = numbers.integers(0, 2, rounds)
+    y = numbers.integers(0, 2 if among is not CLASS_PANELS else 3, rounds)
     learner = make(classes=rng.choice([(0, 1), ("no", "yes"), None]))
     rows: Any = X
     if names and rng.random() < 0.5:
@@ -290,7 +296,7 @@ def use_model(data: bytes, folder: Path) -> None:
         named = engine is not None and engine.named
         width = 3 if engine is None else engine.width
         X: Any = [{"f0": 1.0, "new": 0.0}, {"f1": 1.0}] if named else np.ones((2, width or 3))
-        labels = list(learner._labels.pair)
+        labels = (learner._labels.ordered if learner.several else list(learner._labels.pair))[:2]
         for do in (
             lambda: learner.members() if isinstance(learner, mb.Panel) else learner.weights_,
             lambda: isinstance(learner, mb.Panel) and learner.leadership(),
@@ -522,6 +528,8 @@ KINDS = {
     "ledger": Kind(make_ledger, mutate_json, sign_ledger, use_ledger),
     "model": Kind(make_model, mutate_model, sign_model, use_model),
     "panel": Kind(partial(make_model, among=PANELS), mutate_model, sign_model, use_model),
+    "class panel": Kind(partial(make_model, among=CLASS_PANELS), mutate_model, sign_model, use_model),
+    "class ledger": Kind(partial(make_ledger, among=CLASS_PANELS), mutate_json, sign_ledger, use_ledger),
     "panel ledger": Kind(partial(make_ledger, among=PANELS), mutate_json, sign_ledger, use_ledger),
     "experts": Kind(make_experts, mutate_model, sign_model, use_experts),
     "expert ledger": Kind(make_expert_ledger, mutate_json, sign_ledger, use_expert_ledger),

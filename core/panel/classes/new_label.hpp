@@ -23,7 +23,7 @@ struct NewLabel {
       log_weight[0] += log_of(is_new ? rare() : 1 - rare());
       log_weight[1] += log_of(is_new ? by_singles() : 1 - by_singles());
     }
-    if (is_new)
+    if (is_new || seen_before == 0)  // one of the two labels of a panel of two classes may not have occurred
       once += 1;
     else if (seen_before == 1)
       once -= 1;

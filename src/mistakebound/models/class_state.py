@@ -99,6 +99,7 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
     engine = _empty(kind, parameters, width, growing=growing)
     limit: int = engine.core.__getstate__()[0][LIMIT]
     _check_record(tensors, rounds, mistakes, classes, limit)
+    _check_leads(tensors["leads"], len(engine.member_names), rounds)
     losses = number(log_loss, "life.log_loss", 0.0), number(brier, "life.brier", 0.0)
     late = read_late(stored_late, np.zeros(0, np.int64), engine.rule, [rounds, mistakes, 0, rounds, 0])
     has = tensors | {"cell_owners": owners}
@@ -167,6 +168,14 @@ def _check_record(has: dict[str, AnyArray], rounds: int, mistakes: int, classes:
     need(len(at) == min(mistakes, -(-limit // 8)), "mistake_rounds must have all mistakes", "mistake_rounds")
     rising = not len(at) or (at[0] >= 0 and at[-1] < rounds and bool((at[1:] > at[:-1]).all()))
     need(rising, "the rounds of the mistakes are out of order", "mistake_rounds")
+
+
+def _check_leads(leads: AnyArray, members: int, rounds: int) -> None:
+    """Raise ModelError unless ``leads`` has increasing rounds, each with the number of a member."""
+    need(len(leads) % 2 == 0, "leads must have a round and a member for each leader", "leads")
+    at, who = leads[::2], leads[1::2]
+    fit = ((leads >= 0) & (leads == np.floor(leads))).all() and (at <= rounds).all() and (at[1:] > at[:-1]).all()
+    need(fit and (who < members).all(), "leads must have increasing rounds and members that play", "leads")
 
 
 def _check_totals(engine: ClassEngine, rounds: int, mistakes: int, late: int) -> None:

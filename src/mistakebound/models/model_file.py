@@ -130,7 +130,9 @@ def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         described, tensors = describe_classes(cast("ClassEngine", play.engine))
     elif play is not None:
         described, tensors = describe_state(learner, play.engine)
-    labels = learner._early_labels if play is None else play.labels
+    labels: Any = learner._early_labels if play is None else play.labels
+    if play is None and isinstance(labels, ClassLabels):
+        labels = None  # they are the parameter ``classes``
     return {
         "learner": type(learner).__name__,
         "parameters": describe_parameters(learner),

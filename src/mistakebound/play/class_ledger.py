@@ -103,7 +103,8 @@ class ClassLedger(Ledger):
     def predictions(self) -> AnyArray:
         """The label that was predicted in each round, *before* learning from it.
 
-        Before the first label of all, there is nothing to predict: the first of ``classes``.
+        Before the first label of all, there is nothing to predict. This round shows the first of ``classes``, and
+        counts as a mistake.
         """
         return label_array([*self.seen, next(iter(self.classes), 0)])[self.class_ids]
 
