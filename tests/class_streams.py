@@ -35,11 +35,12 @@ def table(path: Path, X: Any, y: Any) -> Path:
 
 
 def exactly(panel: Any) -> Any:
-    """The state of the core as bytes."""
+    """The state of the core, without the number of threads, as bytes."""
 
     def flat(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
             return [flat(each) for each in value]
         return value.tobytes() if isinstance(value, np.ndarray) else repr(value)
 
-    return flat(panel._play.engine.core.__getstate__())
+    settings, *state = panel._play.engine.core.__getstate__()
+    return flat([settings[:-1], *state])
