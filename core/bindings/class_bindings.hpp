@@ -50,6 +50,7 @@ class ClassBindings {
           const auto lock = self.take();
           return classes_of(self).classes();
         })
+        .def("class_advice", &advice)
         .def("class_record", &record)
         .def("class_predictions", [](Locked& self, std::size_t first, std::size_t last) {
           const auto lock = self.take();
@@ -232,6 +233,12 @@ class ClassBindings {
     const Fault fault = self.engine().score(*example, score, positive, at);
     if (fault != Fault::none) Locked::throw_fault(fault, *example, at);
     return nb::make_tuple(chances, prediction);
+  }
+
+  static nb::tuple advice(Locked& self) {
+    const auto lock = self.take();
+    const panel::ClassAdvice said = classes_of(self).core().advice();
+    return nb::make_tuple(to_numpy(said.scores, 0, said.scores.size()), to_numpy(said.log_probabilities, 0, said.log_probabilities.size()));
   }
 
   static nb::dict record(Locked& self) {
