@@ -65,10 +65,14 @@ class ClassCombiner:
         if not self.classes:
             return ClassVerdict(np.zeros((len(self.guard.wrong), 0)), np.zeros(0), 1.0, -1, overridden=False)
         experts = np.vstack([l, *(mixer.mix(l) for mixer in (self.fast, self.slow, self.gradient))])
-        mixture = np.maximum(self.mixture.weights @ np.exp(experts), LEAST_CHANCE)
+        mixture = self.mixed(experts)
         advice = int(mixture.argmax())
         prediction = -self.guard.predict(votes(experts), -advice)
         return ClassVerdict(experts, mixture, self.fresh.chance, prediction, prediction != advice)
+
+    def mixed(self, experts: FloatArray) -> FloatArray:
+        """Return the probabilities of the Bayes mixture. Its largest one is the advice that the guard may follow."""
+        return np.maximum(self.mixture.weights @ np.exp(experts), LEAST_CHANCE)
 
     def learn(self, verdict: ClassVerdict, y: int) -> None:
         """Learn the label of the round that was predicted last."""
