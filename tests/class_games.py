@@ -60,8 +60,8 @@ def worked_by_hand(weight: float) -> Iterator[tuple[list[list[float]], list[floa
     P = [[[FAST, 0.0], [0.0, FAST]], [[SLOW, 0.0], [0.0, SLOW]]]
     shares, new, counts = [0.005, 0.005, 0.47, 0.47, 0.05], [0.5, 0.5], []
     for t, (members, y) in enumerate(TRACE):
-        l, K = [[math.log(p) for p in row] for row in members], len(counts)
-        mixed = [proportional([math.exp(w[0] * a + w[1] * b) for a, b in zip(*l, strict=True)]) for w in v]
+        logs, K = [[math.log(p) for p in row] for row in members], len(counts)
+        mixed = [proportional([math.exp(w[0] * a + w[1] * b) for a, b in zip(*logs, strict=True)]) for w in v]
         experts = [*members, *mixed]
         once = sum(count == 1 for count in counts)
         chances = [1 / (t + 1), min((once + 0.5) / (t + 1), 1 - 0.5 / (t + 1))]
@@ -81,24 +81,29 @@ def worked_by_hand(weight: float) -> Iterator[tuple[list[list[float]], list[floa
         if K == 1:
             continue
         for b, p in enumerate(mixed):
-            g = [l[i][y] - sum(p[k] * l[i][k] for k in range(K)) for i in (0, 1)]
-            if b == 2:
+            g = [logs[i][y] - sum(p[k] * logs[i][k] for k in range(K)) for i in (0, 1)]
+            if b < 2:
+                P[b] = smaller(P[b], logs, p)
+                v[b] = [v[b][i] + P[b][i][0] * g[0] + P[b][i][1] * g[1] for i in (0, 1)]
+                for i in (0, 1):
+                    P[b][i][i] += 6e-6 if P[b][i][i] < (FAST, SLOW)[b] else 0.0
+            else:
                 v[2] = [v[2][0] + 0.002 * g[0], v[2][1] + 0.002 * g[1]]
-                continue
-            q = sorted(((p[k], k) for k in range(K)), key=lambda each: (-each[0], each[1]))
-            q[1] = (max(q[1][0], 0.01), q[1][1])
-            total = sum(each for each, _ in q)
-            mean = [sum(each * l[i][k] for each, k in q) / total for i in (0, 1)]
-            for each, k in q:
-                if each >= 1e-4:
-                    w = [l[0][k] - mean[0], l[1][k] - mean[1]]
-                    u = [P[b][i][0] * w[0] + P[b][i][1] * w[1] for i in (0, 1)]
-                    f = each / total / (1 + each / total * (w[0] * u[0] + w[1] * u[1]))
-                    P[b] = [[P[b][i][j] - f * u[i] * u[j] for j in (0, 1)] for i in (0, 1)]
-            v[b] = [v[b][i] + P[b][i][0] * g[0] + P[b][i][1] * g[1] for i in (0, 1)]
-            for i in (0, 1):
-                if P[b][i][i] < (FAST, SLOW)[b]:
-                    P[b][i][i] += 6e-6
+
+
+def smaller(P: list[list[float]], logs: list[list[float]], p: list[float]) -> list[list[float]]:
+    """Return the covariance of a mixer after the updates by each class, of which there are at most four."""
+    q = sorted(((chance, k) for k, chance in enumerate(p)), key=lambda each: (-each[0], each[1]))
+    q[1] = (max(q[1][0], 0.01), q[1][1])
+    total = sum(chance for chance, _ in q)
+    mean = [sum(chance * logs[i][k] for chance, k in q) / total for i in (0, 1)]
+    for chance, k in q:
+        if chance >= 1e-4:
+            w = [logs[0][k] - mean[0], logs[1][k] - mean[1]]
+            u = [P[i][0] * w[0] + P[i][1] * w[1] for i in (0, 1)]
+            f = chance / total / (1 + chance / total * (w[0] * u[0] + w[1] * u[1]))
+            P = [[P[i][j] - f * u[i] * u[j] for j in (0, 1)] for i in (0, 1)]
+    return P
 
 
 def proportional(values: list[float]) -> list[float]:
@@ -195,10 +200,10 @@ class Watch:
         self.of_mixture = self.of_fresh = self.overrides = 0.0
         self.of_estimates = np.zeros(2)
 
-    def play(self, l: Any, y: int) -> Any:
+    def play(self, logs: Any, y: int) -> Any:
         """Play a round, and check all bounds after it."""
         estimates, fresh = self.panel.fresh.chances, self.panel.fresh.chance
-        verdict = self.panel.predict(l)
+        verdict = self.panel.predict(logs)
         if self.seen:
             is_new = y == self.seen
             self.of_estimates -= np.log(estimates if is_new else 1 - estimates)
@@ -229,8 +234,8 @@ class Watch:
 
 def check_game(make: Make, game: Game, members: int = 4) -> Watch:
     watch = Watch(make(members))
-    for l, y in game:
-        watch.play(l, y)
+    for logs, y in game:
+        watch.play(logs, y)
     assert watch.panel.guard.mistakes == watch.mistakes - watch.seen
     return watch
 
@@ -243,7 +248,7 @@ def check_theorems(make: Make = combiner, seeds: int = 2) -> None:
 
 
 def check_against_a_liar(make: Make = combiner, members: int = 17, classes: int = 50, rounds: int = 400) -> Watch:
-    """The guard if the advice is always wrong: one member always right, but hardly sure, the others loud and often wrong."""
+    """The guard if the advice is always wrong: one member is always right but hardly sure, the others are loud."""
     sizes = np.array([1e-6, *[1.0] * (members - 1)])
     panel, rng, truth = make(members), np.random.default_rng(0), 0
 

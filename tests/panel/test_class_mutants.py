@@ -35,8 +35,10 @@ def broken(name: str) -> Any:
 
 _mix, _gradient = ClassMixer.mix, ClassMixer.gradient
 for _part in ("fast", "slow"):
-    mutant(_part, "wrong sign", ClassNewtonMixer, gradient=lambda self, l, y: -_gradient(self, l, y))
-    mutant(_part, "another label", ClassNewtonMixer, gradient=lambda self, l, y: _gradient(self, l, 1 - min(y, 1)))
+    mutant(_part, "wrong sign", ClassNewtonMixer, gradient=lambda self, logs, y: -_gradient(self, logs, y))
+    mutant(
+        _part, "another label", ClassNewtonMixer, gradient=lambda self, logs, y: _gradient(self, logs, 1 - min(y, 1))
+    )
     mutant(_part, "no least second", ClassNewtonMixer, LEAST_SECOND=0.0)
     mutant(_part, "larger least second", ClassNewtonMixer, LEAST_SECOND=0.3)
     mutant(_part, "one class only", ClassNewtonMixer, MOST_USED=1)
@@ -45,9 +47,9 @@ for _part in ("fast", "slow"):
     mutant(_part, "no drift", ClassNewtonMixer, DRIFT=0.0)
     mutant(_part, "twice the drift", ClassNewtonMixer, DRIFT=1.2e-5)
 for _part, _kind in (("fast", ClassNewtonMixer), ("slow", ClassNewtonMixer), ("gradient", ClassGradientMixer)):
-    mutant(_part, "never learns", _kind, learn=lambda self, l, y: None)
-    mutant(_part, "half of the logarithms", _kind, mix=lambda self, l: normalised(self.weights @ l / 2, -20.0))
-    mutant(_part, "a floor of 0.01", _kind, mix=lambda self, l: normalised(self.weights @ l, -0.01))
+    mutant(_part, "never learns", _kind, learn=lambda self, logs, y: None)
+    mutant(_part, "half of the logarithms", _kind, mix=lambda self, logs: normalised(self.weights @ logs / 2, -20.0))
+    mutant(_part, "a floor of 0.01", _kind, mix=lambda self, logs: normalised(self.weights @ logs, -0.01))
 mutant("gradient", "wrong sign", ClassGradientMixer, RATE=-0.002)
 mutant("gradient", "ten times the rate", ClassGradientMixer, RATE=0.02)
 
@@ -136,8 +138,8 @@ mutant("", "a new label is charged", ClassCombiner, learn=_learns_new_labels)
 mutant("", "another label is learned", ClassCombiner, learn=_charges_a_class_before)
 
 
-def _ties_go_to_the_last(self: Any, l: Any) -> Any:
-    verdict = ClassCombiner.predict(self, l)
+def _ties_go_to_the_last(self: Any, logs: Any) -> Any:
+    verdict = ClassCombiner.predict(self, logs)
     if not self.classes:
         return verdict
     flipped = int(len(verdict.mixture) - 1 - verdict.mixture[::-1].argmax())

@@ -60,11 +60,11 @@ class ClassCombiner:
         """Number of labels that have occurred."""
         return len(self.fresh.counts)
 
-    def predict(self, l: FloatArray) -> ClassVerdict:  # noqa: E741
+    def predict(self, logs: FloatArray) -> ClassVerdict:
         """Predict from the log probabilities l_ik of member i and class k."""
         if not self.classes:
             return ClassVerdict(np.zeros((len(self.guard.wrong), 0)), np.zeros(0), 1.0, -1, overridden=False)
-        experts = np.vstack([l, *(mixer.mix(l) for mixer in (self.fast, self.slow, self.gradient))])
+        experts = np.vstack([logs, *(mixer.mix(logs) for mixer in (self.fast, self.slow, self.gradient))])
         mixture = self.mixed(experts)
         advice = int(mixture.argmax())
         prediction = -self.guard.predict(votes(experts), -advice)

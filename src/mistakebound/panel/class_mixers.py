@@ -31,13 +31,13 @@ class ClassMixer:
     def __init__(self, weights: FloatArray) -> None:
         self.weights = weights.copy()
 
-    def mix(self, l: FloatArray) -> FloatArray:  # noqa: E741
+    def mix(self, logs: FloatArray) -> FloatArray:
         """Return the log probabilities of the classes from Σ_i v_i l_ik."""
-        return normalised(self.weights @ l, LEAST_MIXED)
+        return normalised(self.weights @ logs, LEAST_MIXED)
 
-    def gradient(self, l: FloatArray, y: int) -> FloatArray:  # noqa: E741
+    def gradient(self, logs: FloatArray, y: int) -> FloatArray:
         """Return l_iy − Σ_k p_k l_ik of each member, p the mixed probabilities."""
-        return np.asarray(l[:, y] - l @ np.exp(self.mix(l)))
+        return np.asarray(logs[:, y] - logs @ np.exp(self.mix(logs)))
 
 
 class ClassNewtonMixer(ClassMixer):
@@ -55,17 +55,17 @@ class ClassNewtonMixer(ClassMixer):
         self.variances = variances
         self.covariance = np.diag(variances)
 
-    def learn(self, l: FloatArray, y: int) -> None:  # noqa: E741
+    def learn(self, logs: FloatArray, y: int) -> None:
         """Take a Newton step towards the label y."""
-        gradient = self.gradient(l, y)
-        p = np.exp(self.mix(l))
+        gradient = self.gradient(logs, y)
+        p = np.exp(self.mix(logs))
         ranked = np.argsort(-p, kind="stable")
         p[ranked[1]] = max(p[ranked[1]], self.LEAST_SECOND)
         q = p / p.sum()
-        mean = l @ q
+        mean = logs @ q
         for k in np.argsort(-p, kind="stable")[: self.MOST_USED]:
             if p[k] >= self.LEAST_USED:
-                off = l[:, k] - mean
+                off = logs[:, k] - mean
                 u = self.covariance @ off
                 self.covariance = self.covariance - q[k] / (1 + q[k] * (off @ u)) * np.outer(u, u)
         self.weights = self.weights + self.covariance @ gradient
@@ -78,9 +78,9 @@ class ClassGradientMixer(ClassMixer):
 
     RATE = 0.002
 
-    def learn(self, l: FloatArray, y: int) -> None:  # noqa: E741
+    def learn(self, logs: FloatArray, y: int) -> None:
         """Step along the gradient towards the label y."""
-        self.weights = self.weights + self.RATE * self.gradient(l, y)
+        self.weights = self.weights + self.RATE * self.gradient(logs, y)
 
 
 class NewLabel:
