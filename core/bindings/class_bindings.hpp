@@ -247,7 +247,8 @@ class ClassBindings {
     nb::dict all;
     all["rounds"] = play.record.rounds;
     all["mistakes"] = play.record.false_positives;
-    all["first_seen"] = play.classes();
+    // A panel that continues one of two labels has its guard count the rounds in which these two first occurred.
+    all["first_seen"] = play.record.rounds - static_cast<std::int64_t>(play.core().totals().rounds);
     all["overrides"] = static_cast<std::int64_t>(play.core().totals().overrides);
     all["log_loss"] = play.of_classes.log_loss;
     all["brier"] = play.of_classes.brier;
