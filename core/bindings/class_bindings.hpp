@@ -50,6 +50,7 @@ class ClassBindings {
           const auto lock = self.take();
           return classes_of(self).classes();
         })
+        .def("class_advice", &advice)
         .def("class_record", &record)
         .def("class_predictions", [](Locked& self, std::size_t first, std::size_t last) {
           const auto lock = self.take();
@@ -237,12 +238,19 @@ class ClassBindings {
     return nb::make_tuple(chances, prediction);
   }
 
+  static nb::tuple advice(Locked& self) {
+    const auto lock = self.take();
+    const panel::ClassAdvice said = classes_of(self).core().advice();
+    return nb::make_tuple(to_numpy(said.scores, 0, said.scores.size()), to_numpy(said.log_probabilities, 0, said.log_probabilities.size()));
+  }
+
   static nb::dict record(Locked& self) {
     const auto lock = self.take();
     const ClassPlay& play = classes_of(self);
     nb::dict all;
     all["rounds"] = play.record.rounds;
     all["mistakes"] = play.record.false_positives;
+    // A panel that continues one of two labels has its guard count the rounds in which these two first occurred.
     all["first_seen"] = play.record.rounds - static_cast<std::int64_t>(play.core().totals().rounds);
     all["overrides"] = static_cast<std::int64_t>(play.core().totals().overrides);
     all["log_loss"] = play.of_classes.log_loss;

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from class_streams import LABELS, dicts, exactly, stream
+from labelled_streams import LABELS, dicts, exactly, stream
 
 import mistakebound as mb
 from mistakebound.errors import TicketError

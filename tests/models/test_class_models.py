@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from class_streams import LABELS, dicts, exactly, stream
 from hostile import Model, sign_model
+from labelled_streams import LABELS, dicts, exactly, stream
 
 import mistakebound as mb
 from mistakebound.models.class_state import TENSORS

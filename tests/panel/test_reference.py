@@ -133,7 +133,7 @@ def test_wide_rows_use_frequent_features_with_several_values_only() -> None:
         found = slots(changed, of, features)
         assert len(found.pairs) == (1 if t > 0 else 0)
         assert not found.triples
-        features.count(changed, 1)
+        features.count(changed)
 
 
 def test_members_that_are_sure_of_the_label_do_not_learn_interactions() -> None:

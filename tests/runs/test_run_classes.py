@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from class_streams import LABELS, exactly, stream, table
 from files import call, shows
+from labelled_streams import LABELS, exactly, stream, table
 
 import mistakebound as mb
 from mistakebound.models.model_file import fingerprint

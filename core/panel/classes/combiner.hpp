@@ -54,6 +54,12 @@ class ClassCombiner {
   }
   const std::vector<double>& probabilities() const { return probabilities_; }
 
+  // Call `visit` with the distribution of each member that plays, of the prior, and of each mixer, for the row that was predicted last.
+  template <class Visit>
+  void each_expert(Visit visit) const {
+    for (const Distribution& expert : experts_) visit(expert);
+  }
+
   // Learn the label of the row that was predicted last. `classes`: those seen before; `seen_before`: rows with the label.
   void learn(const ClassVerdict& verdict, std::int32_t label, std::size_t classes, double seen_before) {
     const auto y = static_cast<std::size_t>(label);

@@ -10,6 +10,12 @@
 
 namespace mistakebound::panel {
 
+// What members and mixers said of a row: matrices with a row for each of them and a column for each class, one row after the other.
+struct ClassAdvice {
+  std::vector<double> scores;             // of all members and the prior, also of those that do not play
+  std::vector<double> log_probabilities;  // of the members that play, of the prior, and of the mixers
+};
+
 class ClassCore {
  public:
   virtual ~ClassCore() = default;
@@ -22,6 +28,7 @@ class ClassCore {
   virtual ClassVerdict predict(const ClassRow& row) = 0;
   // Of the row that was predicted last: the probability of each seen class, and after them that of a new label.
   virtual const std::vector<double>& probabilities() const = 0;
+  virtual ClassAdvice advice() const = 0;  // on the row that was predicted last, before it is learned
   // Learn the label of the row that was predicted last. A label equal to classes() is a new one. If memory is short, it throws
   // before anything changes.
   virtual void learn(const ClassRow& row, std::int32_t label, double weight) = 0;

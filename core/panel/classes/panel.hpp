@@ -43,6 +43,15 @@ class ClassPanel final : public ClassCore {
   }
   const std::vector<double>& probabilities() const override { return combiner_.probabilities(); }
 
+  ClassAdvice advice() const override {
+    ClassAdvice it;
+    for (std::size_t i = 0; i < class_members; ++i) it.scores.insert(it.scores.end(), z_.of(i), z_.of(i) + classes());
+    combiner_.each_expert([&](const Distribution& of) {
+      it.log_probabilities.insert(it.log_probabilities.end(), of.log_chance.begin(), of.log_chance.begin() + static_cast<std::ptrdiff_t>(classes()));
+    });
+    return it;
+  }
+
   void learn(const ClassRow& x, std::int32_t label, double weight) override {
     const std::size_t before = classes(), after = std::max(before, static_cast<std::size_t>(label) + 1);
     make_room(x, after);

@@ -87,6 +87,7 @@ SUM = Interval(least=0, infinite=True)
 RANGES = {
     "n": COUNT,
     "k": COUNT,
+    "d": Interval(least=0, whole=True),
     "active": COUNT,
     "r": Interval(least=0, whole=True),
     "rounds": Interval(least=0, whole=True),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray, FloatArray
 
+Label = TypeVar("Label", bound="Hashable")
 FOLLOW, VOTE, UNDECIDED = 1, 0, -1
 """Decisions of a round: follow the advice, or vote; or it is not decided yet. The core has the same numbers."""
 MOST_BITS = 2**20
@@ -178,9 +179,9 @@ class Guard:
         self.mistakes = 0
         self._answer: Hashable = None
 
-    def predict(self, votes: Sequence[Hashable], advice: Hashable) -> Hashable:
+    def predict(self, votes: Sequence[Label], advice: Label) -> Label:
         """Return the advice, or the plurality vote if a mistake of the advice could break the bound."""
-        labels: list[Hashable] = sorted({*votes, advice})  # type: ignore[type-var]
+        labels: list[Label] = sorted({*votes, advice})  # type: ignore[type-var]
         codes, advised = np.array([labels.index(vote) for vote in votes], np.int32), labels.index(advice)
         rule, losses = self.kind(self.beta), np.array(self.wrong, np.float64)
         rule.join(losses)
@@ -189,7 +190,7 @@ class Guard:
         if code == UNDECIDED:
             code = rule.predict_guarded(*given, decide_exactly(self.beta, losses, codes, advised, self.mistakes))
         self._answer = labels[code]
-        return self._answer
+        return labels[code]
 
     def learn(self, votes: Sequence[Hashable], outcome: Hashable) -> None:
         """Count the mistakes of this round: of the answer that was given last, and of each expert."""

@@ -33,6 +33,7 @@ from mistakebound.bounds.disjunctions import (
     littlestone_separable,
 )
 from mistakebound.bounds.majority import (
+    guarded_plurality,
     guarded_weighted_majority,
     halving,
     randomized_weighted_majority,
@@ -94,6 +95,7 @@ BOUNDS = _by_name(
     halving,
     weighted_majority,
     guarded_weighted_majority,
+    guarded_plurality,
     randomized_weighted_majority,
     hedge,
     exponentially_weighted_average,
@@ -127,6 +129,7 @@ __all__ = [
     "elimination",
     "exponentially_weighted_average",
     "fixed_share",
+    "guarded_plurality",
     "guarded_weighted_majority",
     "halving",
     "hedge",

@@ -87,6 +87,40 @@ def guarded_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float 
     return weighted_majority(n, m, beta, prior)
 
 
+@checked(beta=Interval(above=0, below=1))
+def guarded_plurality(n: int, m: float, d: int, beta: float = 0.5) -> float:
+    """Bound the mistakes of a guarded plurality vote on d labels, each of which is a mistake when it first occurs.
+
+    ``M <= d + (ln n + m ln(1/beta)) / ln(2 / (1 + beta))``. For ``beta = 1/2`` this is ``d + 2.41 (m + log2 n)``.
+
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    m : float
+        Mistakes of one expert in the rounds whose label had occurred before.
+    d : int
+        Number of distinct labels.
+    beta : float
+        Factor that multiplies the weight of a wrong expert, above 0 and below 1.
+
+    Premises
+    --------
+    None: the bound holds for any advice, any votes and any outcomes.
+
+    Examples
+    --------
+    >>> guarded_plurality(20, 10, 5)
+    39.5...
+
+    References
+    ----------
+    docs/theory.md, "The guarded plurality".
+
+    """
+    return d + guarded_weighted_majority(n, m, beta)
+
+
 @checked()
 def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the *expected* mistakes of Randomized Weighted Majority, given the mistakes m of the best of n experts.

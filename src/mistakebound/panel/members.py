@@ -65,9 +65,13 @@ class LinearMember:
         now = now._replace(gathered=sum(self.rule.gather(self.of(j), x, now) for j, x in row))
         tau = self.rule.step(now)
         if tau != 0:
-            for j, x in row:
-                self.state[j] = self.rule.apply(self.of(j), x, tau, now)
+            self.move(scene, tau, now)
         self.scalars = self.rule.count(self.scalars, y)
+
+    def move(self, scene: Scene, tau: float, now: Round) -> None:
+        """Change the state of each feature of the example by the step τ."""
+        for j, x in self.view(scene):
+            self.state[j] = self.rule.apply(self.of(j), x, tau, now)
 
 
 class LabelHistory:
@@ -101,14 +105,9 @@ MARGINS = ("arow", "adagrad-hinge")
 SLOT_MEMBERS = (("coin-betting-pairs", "adagrad-pairs"), ("coin-betting-triples", "adagrad-triples"))
 
 
-def all_members() -> dict[str, Member]:
-    """Return the sixteen members by name, in their order."""
-    coin = LinearMember(CoinBettingRule(), lambda scene: scene.slots.pairs)
-    adagrad = LinearMember(AdaGradLogisticRule(rate=0.5), lambda scene: scene.slots.pairs)
-    coin_triples = LinearMember(coin.rule, lambda scene: scene.slots.triples)
-    adagrad_triples = LinearMember(adagrad.rule, lambda scene: scene.slots.triples)
-    coin_triples.state, adagrad_triples.state = coin.state, adagrad.state
-    members: tuple[Member, ...] = (
+def linear_members() -> tuple[LinearMember, ...]:
+    """Return the nine members that have a weight for each feature."""
+    return (
         LinearMember(CoinBettingRule(), lambda scene: scene.views.unit_scaled),
         LinearMember(ImplicitLogisticRule(), lambda scene: scene.views.unit_scaled),
         LinearMember(ArowRule(r=0.03), lambda scene: scene.views.unit),
@@ -118,12 +117,26 @@ def all_members() -> dict[str, Member]:
         LinearMember(LogisticSgdRule(), lambda scene: scene.views.scaled),
         LinearMember(BalancedWinnowRule(eta=0.1, update_margin=0.5), lambda scene: scene.views.scaled),
         LinearMember(ExponentiatedGradientRule(), lambda scene: scene.views.unit_scaled),
+    )
+
+
+def slot_members() -> tuple[LinearMember, ...]:
+    """Return the four members that have a weight for each slot; those on triples share the tables of those on pairs."""
+    coin = LinearMember(CoinBettingRule(), lambda scene: scene.slots.pairs)
+    adagrad = LinearMember(AdaGradLogisticRule(rate=0.5), lambda scene: scene.slots.pairs)
+    coin_triples = LinearMember(coin.rule, lambda scene: scene.slots.triples)
+    adagrad_triples = LinearMember(adagrad.rule, lambda scene: scene.slots.triples)
+    coin_triples.state, adagrad_triples.state = coin.state, adagrad.state
+    return coin, adagrad, coin_triples, adagrad_triples
+
+
+def all_members() -> dict[str, Member]:
+    """Return the sixteen members by name, in their order."""
+    members: tuple[Member, ...] = (
+        *linear_members(),
         LinearMember(NaiveBayesRule(), lambda scene: scene.views.scaled[:-1]),  # without the constant
         LinearMember(DecisionListRule(), lambda scene: scene.views.scaled[:-1]),
-        coin,
-        adagrad,
-        coin_triples,
-        adagrad_triples,
+        *slot_members(),
         LabelHistory(),
     )
     return dict(zip(NAMES, members, strict=True))

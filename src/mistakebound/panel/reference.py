@@ -111,7 +111,7 @@ class ReferencePanel:
         for name, member in self.members.items():
             if self.literal or name not in sure:
                 member.learn(scene, said[name], y)
-        self.features.count(scene.x, y)
+        self.features.count(scene.x)
 
 
 def logit_of(name: str | None, score: float) -> float:

@@ -22,19 +22,13 @@ class Feature:
 
     scale: float = 0.0
     """Largest |x| so far."""
-    positives: int = 0
-    """Rounds with it and label +1."""
-    negatives: int = 0
+    count: int = 0
+    """Rounds with this feature."""
     seen: int = 0
     """How many values its moments are of."""
     mean: float = 0.0
     spread: float = 0.0
     """Sum of the squared deviations from the mean."""
-
-    @property
-    def count(self) -> int:
-        """Rounds with this feature."""
-        return self.positives + self.negatives
 
     def part(self, x: float) -> int:
         """Return into which part of its values x falls: 0 if it has had one value only, else half deviations.
@@ -91,13 +85,10 @@ class Features:
             rare.append((j, u * math.log(1 + (self.rounds + 1) / (feature.count + 1))))
         return Views([*scaled, (CONSTANT, 1.0)], unit_length(scaled), unit_length(x), unit_length(rare))
 
-    def count(self, x: Example, y: int) -> None:
-        """Count the features of an example with label y."""
+    def count(self, x: Example) -> None:
+        """Count the features of an example."""
         for j, _ in x:
-            if y > 0:
-                self[j].positives += 1
-            else:
-                self[j].negatives += 1
+            self[j].count += 1
         self.rounds += 1
 
 
