@@ -67,7 +67,7 @@ class FeatureMembers {
       const std::size_t owner = owner_of(x, q);
       Block** const to = at_.data() + q * most_blocks_of_row;
       if (dense_) {
-        dense_blocks(cells, owner, classes, to);
+        complete_blocks(cells, owner, classes, to);
       } else {
         gathered_[q].gather(cells, owner, active, places);
         for (std::size_t b = 0; b < most_blocks_of_row; ++b) to[b] = gathered_[q].blocks + b;
@@ -85,6 +85,8 @@ class FeatureMembers {
   }
 
  private:
+  static constexpr std::size_t scored_lines = (cell_count + 1) / 2;  // of a block: those that scores depend on, two fields each
+
   static std::size_t owner_of(const ClassRow& x, std::size_t q) { return q < x.size ? x.owner[q] : constant_owner; }
 
   // What a feature says about eight classes, for naive Bayes and for the decision list.
@@ -110,8 +112,9 @@ class FeatureMembers {
     fourths_.resize(z.stride()), fifths_.resize(z.stride());
     at_.resize((x.size + 1) * most_blocks_of_row);
     for (std::size_t q = 0; q <= x.size; ++q) {
-      std::uint32_t at = cells.first(owner_of(x, q));
-      for (std::size_t b = 0; b * lanes < classes; ++b, at = cells.next(at)) at_[q * most_blocks_of_row + b] = cells.block(at);
+      Block** const to = at_.data() + q * most_blocks_of_row;
+      find_blocks(cells, owner_of(x, q), classes, to);
+      for (std::size_t b = 0; b * lanes < classes; ++b) fetch<0, scored_lines>(to[b]);
     }
     for (std::size_t b = 0; b * lanes < classes; ++b) {
       Floats sum[linear_fields];
@@ -177,6 +180,7 @@ class FeatureMembers {
 
   // AdaGrad's sums of the implicit and the hinge member, and how far a step of 1 moves their scores and that of AROW.
   void first_pass(const Views& v, std::size_t b, FeatureSteps& steps) {
+    for (std::size_t q = 0; q <= v.size; ++q) fetch<scored_lines, sizeof(Block) / 64>(at_[q * most_blocks_of_row + b]);
     const Floats surprise = load(steps.surprise + b * lanes), within = load(steps.within + b * lanes);
     Floats reach = eight(0), hinge_reach = eight(0), confidence = eight(0);
     for (std::size_t q = 0; q <= v.size; ++q) {

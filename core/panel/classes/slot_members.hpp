@@ -23,12 +23,16 @@ class SlotMembers {
   explicit SlotMembers(std::size_t most_dense) : most_dense_(most_dense) { cells.resize(slot_count); }
 
   void score(const SlotNumbers& used, std::size_t classes, ClassScores& z) {
+    const bool dense = classes <= most_dense_;
+    if (dense) find_all(used, classes);
+    Block* const* at = at_.data();
     for (std::size_t order = 0; order < 3; ++order) {
       coins_.assign(z.stride(), 0), adagrads_.assign(z.stride(), 0);
-      if (classes <= most_dense_)
-        sum_dense(used, order, classes);
+      if (dense)
+        sum_dense(at, used.counts[order], classes);
       else
         sum_sparse(used, order);
+      at += used.counts[order] * most_blocks_of_row;
       float *const coins = z.of(order < 2 ? coin_pairs : coin_triples), *const adagrads = z.of(order < 2 ? adagrad_pairs : adagrad_triples);
       const float value = used.counts[order] > 0 ? used.values[order] : 0;
       for (std::size_t k = 0; k < classes; ++k) coins[k] += value * coins_[k], adagrads[k] += value * adagrads_[k];
@@ -41,7 +45,10 @@ class SlotMembers {
 
   // Learn the row that was scored last.
   void learn(const SlotNumbers& used, const Active& active, const ActivePlaces& places, std::size_t classes, double weight) {
+    Block** next = at_.data();
     for (std::size_t order = 0; order < 3; ++order) {
+      Block** const at = next;
+      next += used.counts[order] * most_blocks_of_row;
       const double* const of_coin = active.gradient[order < 2 ? coin_pairs : coin_triples];
       const double* const of_adagrad = active.gradient[order < 2 ? adagrad_pairs : adagrad_triples];
       double largest = 0;
@@ -55,8 +62,11 @@ class SlotMembers {
         to.adagrad[a % lanes] = static_cast<float>(weight * of_adagrad[a]) * x;
         to.floor[a % lanes] = .5f * x;
       }
-      const std::uint32_t* const at = used.orders[order].data();
-      for (std::size_t k = 0; k < used.counts[order]; ++k) learn_slot(at[k], active, places, classes, step);
+      const std::uint32_t* const slots = used.orders[order].data();
+      if (classes <= most_dense_)
+        learn_dense(slots, used.counts[order], at, classes, step);
+      else
+        learn_sparse(slots, used.counts[order], active, places, step);
     }
   }
 
@@ -64,26 +74,44 @@ class SlotMembers {
   struct alignas(32) Step {
     float coin[lanes], adagrad[lanes], floor[lanes];
   };
+  static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 6;  // how many slots earlier a block is fetched
 
-  void sum_dense(const SlotNumbers& used, std::size_t order, std::size_t classes) {
-    const std::uint32_t* const at = used.orders[order].data();
-    const std::size_t count = used.counts[order];
-    blocks_.resize(count);
-    for (std::size_t k = 0; k < count; ++k) {
-      blocks_[k] = cells.first(at[k]);
-      __builtin_prefetch(cells.block(blocks_[k]));
-    }
-    for (std::size_t b = 0; b * lanes < classes; ++b) {
+  // Few classes: find the blocks of all slots, and fetch the lines with weights.
+  void find_all(const SlotNumbers& used, std::size_t classes) {
+    at_.resize((used.counts[0] + used.counts[1] + used.counts[2]) * most_blocks_of_row);
+    Block** to = at_.data();
+    for (std::size_t order = 0; order < 3; ++order)
+      for (std::size_t k = 0; k < used.counts[order]; ++k, to += most_blocks_of_row) {
+        find_blocks(cells, used.orders[order][k], classes, to);
+        for (std::size_t b = 0; b * lanes < classes; ++b) fetch<0, 1>(to[b]);
+      }
+  }
+  void sum_dense(Block* const* at, std::size_t count, std::size_t classes) {
+    for (std::size_t b = 0; b * lanes < classes; ++b, ++at) {
       Floats coins = eight(0), adagrads = eight(0);
       for (std::size_t k = 0; k < count; ++k) {
-        const Block& cell = *cells.block(blocks_[k]);
+        const Block& cell = *at[k * most_blocks_of_row];
         coins = coins + load(cell.at[slot_coin_w]);
         adagrads = adagrads + load(cell.at[slot_adagrad_w]);
-        blocks_[k] = cells.next(blocks_[k]);
-        if ((b + 1) * lanes < classes) __builtin_prefetch(cells.block(blocks_[k]));
       }
       store(coins_.data() + b * lanes, coins);
       store(adagrads_.data() + b * lanes, adagrads);
+    }
+  }
+  void learn_dense(const std::uint32_t* slots, std::size_t count, Block** at, std::size_t classes, const Step* step) {
+    const std::size_t blocks = (classes + lanes - 1) / lanes;
+    for (std::size_t k = 0; k < count; ++k, at += most_blocks_of_row) {
+      if (k + ahead < count)
+        for (std::size_t b = 0; b < blocks; ++b) fetch<0, lines>(at[ahead * most_blocks_of_row + b]);
+      complete_blocks(cells, slots[k], classes, at);
+      for (std::size_t b = 0; b < blocks; ++b) learn_block(*at[b], step[b]);
+    }
+  }
+  void learn_sparse(const std::uint32_t* slots, std::size_t count, const Active& active, const ActivePlaces& places, const Step* step) {
+    for (std::size_t k = 0; k < count; ++k) {
+      gathered_.gather(cells, slots[k], active, places);
+      for (std::size_t b = 0; b < active.blocks(); ++b) learn_block(gathered_.blocks[b], step[b]);
+      gathered_.scatter(active);
     }
   }
   void sum_sparse(const SlotNumbers& used, std::size_t order) {
@@ -97,17 +125,6 @@ class SlotMembers {
       }
   }
 
-  void learn_slot(std::uint32_t slot, const Active& active, const ActivePlaces& places, std::size_t classes, const Step* step) {
-    if (classes <= most_dense_) {
-      Block* at[most_blocks_of_row];
-      dense_blocks(cells, slot, classes, at);
-      for (std::size_t b = 0; b < active.blocks(); ++b) learn_block(*at[b], step[b]);
-    } else {
-      gathered_.gather(cells, slot, active, places);
-      for (std::size_t b = 0; b < active.blocks(); ++b) learn_block(gathered_.blocks[b], step[b]);
-      gathered_.scatter(active);
-    }
-  }
   static MISTAKEBOUND_INLINE void learn_block(Block& cell, const Step& by) {
     const auto old = [&cell](std::size_t f) __attribute__((always_inline)) { return load(cell.at[f]); };
     Coin coin_of{old(slot_coin_w), old(slot_coin_sum), old(slot_coin_size), old(slot_coin_reward), old(slot_coin_most)};
@@ -122,7 +139,7 @@ class SlotMembers {
 
   std::size_t most_dense_;
   std::vector<float> coins_, adagrads_;
-  std::vector<std::uint32_t> blocks_;
+  std::vector<Block*> at_;  // blocks of all slots of the row that was scored last, while classes are few
   GatheredCells<slot_fields> gathered_;
 };
 
