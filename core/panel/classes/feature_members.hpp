@@ -100,6 +100,17 @@ class FeatureMembers {
       fourth = square * square;
       fifth = fourth * r;
     }
+    // None of the eight classes had the feature: the same numbers, without logarithms.
+    MISTAKEBOUND_INLINE explicit Evidence(float absence) : for_bayes(eight(0)) {
+      const Floats r = eight(absence), square = r * r;
+      fourth = square * square;
+      fifth = fourth * r;
+    }
+    static MISTAKEBOUND_INLINE Evidence of(const Block& cell, const Views& v, std::size_t q, Floats share, Floats rest, Floats logit) {
+      const Floats had = load(cell.at[cell_count]);
+      if (places(had > 0.0f) == 0) return Evidence(v.absence[q]);
+      return Evidence(had, v.scaled[q], v.count[q], v.absence[q], share, rest, logit);
+    }
   };
   // The member of each linear field, and the view that it learns from.
   static constexpr Member linear_member[linear_fields] = {coin, implicit, hinge, eg, arow, adagrad, ftrl, sgd, winnow};
@@ -131,7 +142,7 @@ class FeatureMembers {
                    logit = load(priors.narrow_logit.data() + b * lanes);
       Floats of_bayes = eight(0), fourths = eight(0), fifths = eight(0);
       for (std::size_t q = 0; q < x.size; ++q) {
-        const Evidence e(load(at_[q * most_blocks_of_row + b]->at[cell_count]), v.scaled[q], v.count[q], v.absence[q], share, rest, logit);
+        const auto e = Evidence::of(*at_[q * most_blocks_of_row + b], v, q, share, rest, logit);
         of_bayes = of_bayes + e.for_bayes, fourths = fourths + e.fourth, fifths = fifths + e.fifth;
       }
       store(z.of(bayes) + b * lanes, of_bayes);
@@ -168,7 +179,7 @@ class FeatureMembers {
           const std::size_t k = j < here ? label[j] : 0;
           share[j] = priors.share[k], rest[j] = priors.rest[k], logit[j] = priors.narrow_logit[k];
         }
-        const Evidence e(load(cell.at[cell_count]), v.scaled[q], v.count[q], v.absence[q], load(share), load(rest), load(logit));
+        const auto e = Evidence::of(cell, v, q, load(share), load(rest), load(logit));
         store(part, e.for_bayes), store(fourth, e.fourth), store(fifth, e.fifth);
         for (std::size_t j = 0; j < here; ++j)
           z.of(bayes)[label[j]] += part[j], fourth_[label[j]] = fourth[j], fifth_[label[j]] = fifth[j];
@@ -182,6 +193,7 @@ class FeatureMembers {
   void first_pass(const Views& v, std::size_t b, FeatureSteps& steps) {
     for (std::size_t q = 0; q <= v.size; ++q) fetch<scored_lines, sizeof(Block) / 64>(at_[q * most_blocks_of_row + b]);
     const Floats surprise = load(steps.surprise + b * lanes), within = load(steps.within + b * lanes);
+    const bool hinge_learns = some(steps.within + b * lanes);
     Floats reach = eight(0), hinge_reach = eight(0), confidence = eight(0);
     for (std::size_t q = 0; q <= v.size; ++q) {
       Block& cell = *at_[q * most_blocks_of_row + b];
@@ -191,10 +203,11 @@ class FeatureMembers {
       const Floats step = x / root(total + first_sum);
       reach = reach + step * x;
       store(implicit_steps_.data() + q * most_active + b * lanes, step);
+      confidence = confidence + variance(load(cell.at[cell_arow_variance])) * (l * l);
+      if (!hinge_learns) continue;
       const Floats hinge_total = load(cell.at[cell_hinge_sum]) + within * (x * x), hinge_step = x / root(hinge_total + first_sum);
       store(cell.at[cell_hinge_sum], hinge_total);
       hinge_reach = hinge_reach + hinge_step * x;
-      confidence = confidence + variance(load(cell.at[cell_arow_variance])) * (l * l);
       store(hinge_steps_.data() + q * most_active + b * lanes, hinge_step);
     }
     store(steps.reach + b * lanes, reach);
@@ -202,6 +215,8 @@ class FeatureMembers {
     store(steps.confidence + b * lanes, confidence);
   }
 
+  // Whether a member learns any of eight classes: not all factors are 0.
+  static bool some(const float* factors) { return places(size(load(factors)) > 0.0f) != 0; }
   static MISTAKEBOUND_INLINE Floats variance(Floats kept) { return choose(kept == 0.0f, eight(1), kept); }
 
   void second_pass(const Views& v, std::size_t b, const FeatureSteps& steps) {
@@ -209,6 +224,7 @@ class FeatureMembers {
     const Floats live = of(steps.live), by_coin = of(steps.coin), by_implicit = of(steps.implicit), by_hinge = of(steps.hinge),
                  by_arow = of(steps.arow), shrink = of(steps.shrink), by_adagrad = of(steps.adagrad), by_ftrl = of(steps.ftrl),
                  by_sgd = of(steps.sgd), by_winnow = of(steps.winnow), by_eg = of(steps.eg);
+    const bool hinge_learns = some(steps.hinge + b * lanes), arow_learns = some(steps.shrink + b * lanes), winnow_learns = some(steps.winnow + b * lanes);
     const float *implicit_step = implicit_steps_.data() + b * lanes, *hinge_step = hinge_steps_.data() + b * lanes;
     for (std::size_t q = 0; q <= v.size; ++q) {
       Block& cell = *at_[q * most_blocks_of_row + b];
@@ -220,10 +236,12 @@ class FeatureMembers {
       set(cell_coin_w, coin_of.w), set(cell_coin_sum, coin_of.sum), set(cell_coin_size, coin_of.size_of);
       set(cell_coin_reward, coin_of.reward), set(cell_coin_most, coin_of.most_bet);
       set(cell_implicit_w, old(cell_implicit_w) + by_implicit * load(implicit_step + q * most_active));
-      set(cell_hinge_w, old(cell_hinge_w) + by_hinge * load(hinge_step + q * most_active));
-      const Floats kept = old(cell_arow_variance), certain = variance(kept) * l;
-      set(cell_arow_w, clip(old(cell_arow_w) + by_arow * certain, largest_weight));
-      set(cell_arow_variance, choose(shrink > 0.0f, most(variance(kept) - (shrink * certain) * certain, eight(1e-30f)), kept));
+      if (hinge_learns) set(cell_hinge_w, old(cell_hinge_w) + by_hinge * load(hinge_step + q * most_active));
+      if (arow_learns) {
+        const Floats kept = old(cell_arow_variance), certain = variance(kept) * l;
+        set(cell_arow_w, clip(old(cell_arow_w) + by_arow * certain, largest_weight));
+        set(cell_arow_variance, choose(shrink > 0.0f, most(variance(kept) - (shrink * certain) * certain, eight(1e-30f)), kept));
+      }
       const Floats of_rare = by_adagrad * i, rare_total = old(cell_adagrad_sum) + of_rare * of_rare;
       set(cell_adagrad_sum, rare_total);
       set(cell_adagrad_w, old(cell_adagrad_w) + of_rare / root(rare_total + first_sum));
@@ -231,7 +249,7 @@ class FeatureMembers {
       set(cell_ftrl_sum, total);
       set(cell_ftrl_w, old(cell_ftrl_w) + (of_ftrl * .3f) / (.3f + root(total)));
       set(cell_sgd_w, old(cell_sgd_w) + by_sgd * u);
-      set(cell_winnow_w, clip(steps.sinh_of(old(cell_winnow_w), by_winnow * u), winnow_limit));
+      if (winnow_learns) set(cell_winnow_w, clip(steps.sinh_of(old(cell_winnow_w), by_winnow * u), winnow_limit));
       set(cell_eg_w, clip(steps.sinh_of(old(cell_eg_w), by_eg * x), eg_limit));
     }
   }

@@ -14,8 +14,8 @@ namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 class SlotMembers {
  public:
   using Block = Cells<slot_fields>::Block;
-  // 0.9 GB: only with more than 112 classes, pairs of slot and class can be more than these.
-  static constexpr std::size_t most_slot_blocks = std::size_t{7} << 19;
+  // 0.7 GB: only with more than 80 classes, pairs of slot and class can be more than these.
+  static constexpr std::size_t most_slot_blocks = std::size_t{5} << 19;
   static constexpr double least_gradient = .001;  // below, a row does not change the slots
 
   Cells<slot_fields> cells{most_slot_blocks};
@@ -24,15 +24,24 @@ class SlotMembers {
 
   void score(const SlotNumbers& used, std::size_t classes, ClassScores& z) {
     const bool dense = classes <= most_dense_;
-    if (dense) find_all(used, classes);
+    if (dense)
+      find_all(used, classes);
+    else
+      find_chains(used);
     Block* const* at = at_.data();
+    const std::uint32_t* end = ends_.data();
     for (std::size_t order = 0; order < 3; ++order) {
       coins_.assign(z.stride(), 0), adagrads_.assign(z.stride(), 0);
-      if (dense)
-        sum_dense(at, used.counts[order], classes);
-      else
-        sum_sparse(used, order);
-      at += used.counts[order] * most_blocks_of_row;
+      const std::size_t count = used.counts[order];
+      if (dense) {
+        sum_dense(at, count, classes);
+        at += count * most_blocks_of_row;
+      } else if (count > 0) {
+        end += count;
+        Block* const* const last = at_.data() + end[-1];
+        sum_sparse(at, last);
+        at = last;
+      }
       float *const coins = z.of(order < 2 ? coin_pairs : coin_triples), *const adagrads = z.of(order < 2 ? adagrad_pairs : adagrad_triples);
       const float value = used.counts[order] > 0 ? used.values[order] : 0;
       for (std::size_t k = 0; k < classes; ++k) coins[k] += value * coins_[k], adagrads[k] += value * adagrads_[k];
@@ -75,6 +84,7 @@ class SlotMembers {
     float coin[lanes], adagrad[lanes], floor[lanes];
   };
   static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 6;  // how many slots earlier a block is fetched
+  static constexpr std::ptrdiff_t far_ahead = 8;                    // and how many blocks
 
   // Few classes: find the blocks of all slots, and fetch the lines with weights.
   void find_all(const SlotNumbers& used, std::size_t classes) {
@@ -114,17 +124,25 @@ class SlotMembers {
       gathered_.scatter(active);
     }
   }
-  void sum_sparse(const SlotNumbers& used, std::size_t order) {
-    for (std::size_t k = 0; k < used.counts[order]; ++k)
-      for (std::uint32_t at = cells.first(used.orders[order][k]); at != 0; at = cells.next(at)) {
-        const Block& cell = *cells.block(at);
-        for (std::size_t j = 0; j < lanes && cell.of[j] != 0; ++j) {
-          const auto label = static_cast<std::size_t>(cell.of[j] - 1);
-          coins_[label] += cell.at[slot_coin_w][j], adagrads_[label] += cell.at[slot_adagrad_w][j];
-        }
+  // Many classes: list the blocks of all slots.
+  void find_chains(const SlotNumbers& used) {
+    at_.clear(), ends_.clear();
+    for (std::size_t order = 0; order < 3; ++order)
+      for (std::size_t k = 0; k < used.counts[order]; ++k) {
+        for (std::uint32_t block = cells.first(used.orders[order][k]); block != 0; block = cells.next(block)) at_.push_back(cells.block(block));
+        ends_.push_back(static_cast<std::uint32_t>(at_.size()));
       }
   }
-
+  void sum_sparse(Block* const* at, Block* const* last) {
+    for (; at < last; ++at) {
+      if (last - at > far_ahead) fetch<0, 1>(at[far_ahead]), fetch<lines - 1, lines>(at[far_ahead]);
+      const Block& cell = **at;
+      for (std::size_t j = 0; j < lanes && cell.of[j] != 0; ++j) {
+        const auto label = static_cast<std::size_t>(cell.of[j] - 1);
+        coins_[label] += cell.at[slot_coin_w][j], adagrads_[label] += cell.at[slot_adagrad_w][j];
+      }
+    }
+  }
   static MISTAKEBOUND_INLINE void learn_block(Block& cell, const Step& by) {
     const auto old = [&cell](std::size_t f) __attribute__((always_inline)) { return load(cell.at[f]); };
     Coin coin_of{old(slot_coin_w), old(slot_coin_sum), old(slot_coin_size), old(slot_coin_reward), old(slot_coin_most)};
@@ -139,7 +157,9 @@ class SlotMembers {
 
   std::size_t most_dense_;
   std::vector<float> coins_, adagrads_;
-  std::vector<Block*> at_;  // blocks of all slots of the row that was scored last, while classes are few
+  // Of the row that was scored last: the blocks of all slots, and with many classes where those of each slot end.
+  std::vector<Block*> at_;
+  std::vector<std::uint32_t> ends_;
   GatheredCells<slot_fields> gathered_;
 };
 
