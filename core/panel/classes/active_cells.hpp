@@ -68,6 +68,7 @@ struct GatheredCells {
     for (std::size_t a = 0; a < most_active; ++a) from[a] = {};
     for (std::uint32_t at = cells.first(owner); at != 0; at = cells.next(at)) {
       Block* const block = cells.block(at);
+      __builtin_prefetch(cells.block(cells.next(at))->of);
       for (std::size_t j = 0; j < lanes && block->of[j] != 0; ++j)
         if (const std::int8_t a = places.of(block->of[j] - 1); a >= 0) from[a] = {block, j};
     }

@@ -86,6 +86,8 @@ class FeatureMembers {
 
  private:
   static constexpr std::size_t scored_lines = (cell_count + 1) / 2;  // of a block: those that scores depend on, two fields each
+  static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 2;  // how many blocks earlier a block is fetched
+  static constexpr std::size_t sum_width = 12;                         // places for the sums of a class
 
   static std::size_t owner_of(const ClassRow& x, std::size_t q) { return q < x.size ? x.owner[q] : constant_owner; }
 
@@ -151,47 +153,66 @@ class FeatureMembers {
     }
   }
 
+  // Many classes: the records of a feature are in any order, so sums are kept class by class: eight linear members, then the ninth
+  // and naive Bayes.
   void score_sparse(const ClassRow& x, const Views& v, const Priors& priors, std::size_t classes, ClassScores& z) {
     const std::size_t stride = z.stride();
     fourths_.assign(stride, 0), fifths_.assign(stride, 0), fourth_.resize(stride), fifth_.resize(stride);
+    sums_.assign(classes * sum_width, 0);
     for (std::size_t q = 0; q <= x.size; ++q) {
       const bool feature = q < x.size;
-      const auto view = linear_views(v, q);
       if (feature) {
         const float square = v.absence[q] * v.absence[q], fourth = square * square;
         std::fill_n(fourth_.data(), classes, fourth);
         std::fill_n(fifth_.data(), classes, fourth * v.absence[q]);
       }
-      for (std::uint32_t at = cells.first(owner_of(x, q)); at != 0; at = cells.next(at)) {
-        const Block& cell = *cells.block(at);
-        __builtin_prefetch(cells.block(cells.next(at)));
-        std::size_t label[lanes], here = 0;
-        for (; here < lanes && cell.of[here] != 0; ++here) label[here] = static_cast<std::size_t>(cell.of[here] - 1);
-        float part[lanes];
-        for (std::size_t f = 0; f < linear_fields; ++f) {
-          store(part, load(cell.at[f]) * view[f]);
-          float* const to = z.of(linear_member[f]);
-          for (std::size_t j = 0; j < here; ++j) to[label[j]] += part[j];
-        }
-        if (!feature) continue;
-        float share[lanes], rest[lanes], logit[lanes], fourth[lanes], fifth[lanes];
-        for (std::size_t j = 0; j < lanes; ++j) {
-          const std::size_t k = j < here ? label[j] : 0;
-          share[j] = priors.share[k], rest[j] = priors.rest[k], logit[j] = priors.narrow_logit[k];
-        }
-        const auto e = Evidence::of(cell, v, q, load(share), load(rest), load(logit));
-        store(part, e.for_bayes), store(fourth, e.fourth), store(fifth, e.fifth);
-        for (std::size_t j = 0; j < here; ++j)
-          z.of(bayes)[label[j]] += part[j], fourth_[label[j]] = fourth[j], fifth_[label[j]] = fifth[j];
+      chain_.clear();
+      for (std::uint32_t at = cells.first(owner_of(x, q)); at != 0; at = cells.next(at)) chain_.push_back(cells.block(at));
+      for (std::size_t k = 0; k < chain_.size(); ++k) {
+        if (k + ahead < chain_.size()) fetch<0, scored_lines>(chain_[k + ahead]), fetch<lines - 1, lines>(chain_[k + ahead]);
+        add_block(*chain_[k], v, q, priors, feature);
       }
       if (!feature) continue;
       for (std::size_t k = 0; k < classes; ++k) fourths_[k] += fourth_[k], fifths_[k] += fifth_[k];
     }
+    for (std::size_t f = 0; f < linear_fields; ++f) {
+      float* const to = z.of(linear_member[f]);
+      for (std::size_t k = 0; k < classes; ++k) to[k] = sums_[k * sum_width + f];
+    }
+    for (std::size_t k = 0; k < classes; ++k) z.of(bayes)[k] = sums_[k * sum_width + linear_fields];
+  }
+  void add_block(const Block& cell, const Views& v, std::size_t q, const Priors& priors, bool feature) {
+    const auto view = linear_views(v, q);
+    std::size_t label[lanes], here = 0;
+    for (; here < lanes && cell.of[here] != 0; ++here) label[here] = static_cast<std::size_t>(cell.of[here] - 1);
+    Floats part[lanes];
+#pragma GCC unroll 8
+    for (std::size_t f = 0; f < lanes; ++f) part[f] = load(cell.at[f]) * view[f];
+    alignas(32) float of_class[lanes][lanes], last[lanes];
+    float* const records_of[lanes] = {of_class[0], of_class[1], of_class[2], of_class[3], of_class[4], of_class[5], of_class[6], of_class[7]};
+    scatter(part, records_of);
+    static_assert(linear_fields == lanes + 1);
+    store(last, load(cell.at[lanes]) * view[lanes]);
+    for (std::size_t j = 0; j < here; ++j) {
+      float* const to = sums_.data() + label[j] * sum_width;
+      store(to, load(to) + load(of_class[j]));
+      to[lanes] += last[j];
+    }
+    if (!feature) return;
+    float share[lanes], rest[lanes], logit[lanes], fourth[lanes], fifth[lanes];
+    for (std::size_t j = 0; j < lanes; ++j) {
+      const std::size_t k = j < here ? label[j] : 0;
+      share[j] = priors.share[k], rest[j] = priors.rest[k], logit[j] = priors.narrow_logit[k];
+    }
+    const auto e = Evidence::of(cell, v, q, load(share), load(rest), load(logit));
+    store(last, e.for_bayes), store(fourth, e.fourth), store(fifth, e.fifth);
+    for (std::size_t j = 0; j < here; ++j)
+      sums_[label[j] * sum_width + linear_fields] += last[j], fourth_[label[j]] = fourth[j], fifth_[label[j]] = fifth[j];
   }
 
   // AdaGrad's sums of the implicit and the hinge member, and how far a step of 1 moves their scores and that of AROW.
   void first_pass(const Views& v, std::size_t b, FeatureSteps& steps) {
-    for (std::size_t q = 0; q <= v.size; ++q) fetch<scored_lines, sizeof(Block) / 64>(at_[q * most_blocks_of_row + b]);
+    for (std::size_t q = 0; q <= v.size; ++q) fetch<scored_lines, lines>(at_[q * most_blocks_of_row + b]);
     const Floats surprise = load(steps.surprise + b * lanes), within = load(steps.within + b * lanes);
     const bool hinge_learns = some(steps.within + b * lanes);
     Floats reach = eight(0), hinge_reach = eight(0), confidence = eight(0);
@@ -260,7 +281,8 @@ class FeatureMembers {
   // Of the row that was scored last.
   std::vector<Block*> at_;
   std::vector<GatheredCells<cell_fields>> gathered_;
-  std::vector<float> fourths_, fifths_, fourth_, fifth_, implicit_steps_, hinge_steps_;
+  std::vector<float> fourths_, fifths_, fourth_, fifth_, sums_, implicit_steps_, hinge_steps_;
+  std::vector<const Block*> chain_;
 };
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL
