@@ -146,7 +146,11 @@ def whole_processes(rows: int, repeats: int) -> None:
             cells = [f"{best['Panel'] / count * 1e6:.1f}"]
             for name in PEERS:
                 seconds = best.get(name)
-                cells += ["–", "–"] if seconds is None else [f"{seconds / count * 1e6:.1f}", f"{seconds / best['Panel']:.2f}×"]
+                cells += (
+                    ["–", "–"]
+                    if seconds is None
+                    else [f"{seconds / count * 1e6:.1f}", f"{seconds / best['Panel']:.2f}×"]
+                )
             print(f"| {what} | " + " | ".join(cells) + " |", flush=True)
 
 

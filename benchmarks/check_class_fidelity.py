@@ -21,6 +21,7 @@ from class_streams import PUBLIC, streams
 
 from mistakebound._core import Engine
 
+
 def play(X: Any, labels: Any) -> tuple[float, float]:
     """Return the mistakes and the log loss of the compiled Panel."""
     engine = Engine("multiclass-panel", 0, 0, False, 0, 0, False, X.shape[1], 1 << 20)

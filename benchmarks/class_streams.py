@@ -64,7 +64,9 @@ def clusters(rows: int = 5_000) -> Stream:
     """Return twelve classes of two clusters each, in 20 dense numeric columns, of which 12 matter."""
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(rows, 20, n_informative=12, n_redundant=4, n_classes=12, n_clusters_per_class=2, random_state=0)
+    X, y = make_classification(
+        rows, 20, n_informative=12, n_redundant=4, n_classes=12, n_clusters_per_class=2, random_state=0
+    )
     return prepared(X, y)
 
 
@@ -87,7 +89,7 @@ def topics(rows: int = 10_000, classes: int = 40, vocabulary: int = 5_000) -> St
 
 
 def letters(rows: int = 10_000) -> Stream:
-    """Return 26 classes with 16 whole numbers from 0 to 15 each, like measurements of printed letters in three fonts."""
+    """Return 26 classes with 16 whole numbers from 0 to 15, like measurements of letters printed in three fonts."""
     rng = np.random.default_rng(0)
     fonts = rng.uniform(2, 13, (26, 3, 16))
     y, font = rng.integers(26, size=rows), rng.integers(3, size=rows)
@@ -95,7 +97,7 @@ def letters(rows: int = 10_000) -> Stream:
 
 
 def products(rows: int = 10_000) -> Stream:
-    """Return five classes that depend on pairs of six nominal columns with four values each; 5 % of labels are random."""
+    """Return five classes that depend on products of nominal columns with four values; 5 % of labels are random."""
     rng = np.random.default_rng(0)
     values = rng.integers(4, size=(rows, 6))
     y = (values[:, 0] * values[:, 1] + values[:, 2] * values[:, 3]) % 5

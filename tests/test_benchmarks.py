@@ -1,4 +1,4 @@
-"""The benchmarks of the Panel, with two and more classes: scores, streams, and what is reported if something is missing."""
+"""The benchmarks of the Panel: their scores, their streams, and what they report if something is missing."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def test_other_libraries_learn_after_they_predict(classes: Any, learner: str) ->
     play = {"sgd": lambda *rows: classes.sgd({"loss": "log_loss"}, *rows), "river": classes.river}[learner]
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=300)
-    assert play(np.eye(3)[y], y) < 0.1
-    assert 0.5 < play(np.eye(3)[rng.integers(3, size=300)], y) < 0.8
+    assert play(csr_matrix(np.eye(3)[y]), y) < 0.1
+    assert 0.5 < play(csr_matrix(np.eye(3)[rng.integers(3, size=300)]), y) < 0.8
 
 
 def test_public_streams_of_classes_are_as_described(class_streams: Any, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_the_bound_of_the_memory_has_the_limits_of_the_core(monkeypatch: pytest.
     memory = importlib.import_module("bench_class_memory")
     core = (ROOT / "core" / "panel" / "classes" / "slot_members.hpp").read_text()
     factor, power = re.search(r"most_slot_blocks = std::size_t\{(\d+)\} << (\d+);", core).groups()
-    assert memory.BYTES_OF_SLOTS == (int(factor) << int(power)) * 260 + 12 * 2**18
+    assert (int(factor) << int(power)) * 260 + 12 * 2**18 == memory.BYTES_OF_SLOTS
     assert memory.largest(10_000, 1_000) < 2e9
 
 
