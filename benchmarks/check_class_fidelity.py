@@ -13,13 +13,45 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from check_panel_fidelity import DATA, module
-from class_streams import PUBLIC, streams
 
 from mistakebound._core import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETS = ("digits", "digits_shuffled", "iris", "wine", "kdd99")
+ORDERS, KDD_ROWS = 5, 100_000
+Stream = tuple[Any, Any]
+
+
+def streams(name: str, data: Path) -> Iterator[Stream]:
+    """Yield the streams of a data set: rows, and labels numbered by first appearance."""
+    if name == "kdd99":
+        X, y = module(data / "loaders.py").kdd99_10pct(multiclass=True)
+        yield prepared(X[:KDD_ROWS], y[:KDD_ROWS])
+        return
+    import sklearn.datasets
+
+    X, y = getattr(sklearn.datasets, f"load_{name.split('_', maxsplit=1)[0]}")(return_X_y=True)
+    if name == "digits":
+        yield prepared(X, y)
+    else:
+        for seed in (1,) if name == "digits_shuffled" else range(ORDERS):
+            order = np.random.default_rng(seed).permutation(len(y))
+            yield prepared(X[order], y[order])
+
+
+def prepared(X: Any, y: Any) -> Stream:
+    rows = sp.csr_matrix(X, dtype=np.float64)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    seen: dict[Any, int] = {}
+    return rows, np.array([seen.setdefault(label, len(seen)) for label in y], dtype=np.int32)
 
 
 def play(X: Any, labels: Any) -> tuple[float, float]:
@@ -44,7 +76,7 @@ def play_recipe(recipe: Any, X: Any, labels: Any) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="*", default=PUBLIC)
+    parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--data", type=Path, default=DATA)
     given = parser.parse_args()
     path = given.data.parent / "panel_multi_spec.py"
