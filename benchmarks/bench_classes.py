@@ -121,6 +121,7 @@ def standardised(rows: np.ndarray) -> np.ndarray:
 def sgd(settings: dict[str, Any], rows: Any, y: np.ndarray) -> float:
     """Return the error of SGDClassifier of scikit-learn, one row at a time."""
     from sklearn.linear_model import SGDClassifier
+    from threadpoolctl import threadpool_limits
 
     learner, labels = SGDClassifier(random_state=0, **settings), np.unique(y)
 
@@ -129,7 +130,8 @@ def sgd(settings: dict[str, Any], rows: Any, y: np.ndarray) -> float:
             yield int(learner.predict(rows[r : r + 1])[0]) if r else -1
             learner.partial_fit(rows[r : r + 1], y[r : r + 1], classes=labels)
 
-    with warnings.catch_warnings():
+    # A row is too little work for several threads, which wait for each other.
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # overflows in rows that are not standardised
         return error(predictions(), y)
 
