@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/*) $(shell find src -name '*.py' -o -name '*.pyi')
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/* core/*/*/*) $(shell find src -name '*.py' -o -name '*.pyi')
 
 .PHONY: demo test lint sanitize core-tests core-threads fuzz fuzz-a-little bench clean
 
@@ -31,7 +31,7 @@ sanitize: .venv-sanitize/.ready
 
 # The core without Python, with the sanitizers: its own tests, and mutated files for every parser.
 CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore
-CORE := $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/* core/panel/* core/experts/*)
+CORE := $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/* core/panel/* core/panel/classes/* core/experts/*)
 # The panel at each SIMD level that this machine can have.
 X86 := $(filter x86_64 amd64,$(shell uname -m))
 LEVELS := $(if $(X86),-DMISTAKEBOUND_LEVELS)
@@ -76,6 +76,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_experts.py
 	$(BIN)/python benchmarks/bench_panel.py
 	$(BIN)/python benchmarks/bench_accuracy.py
+	$(BIN)/python benchmarks/bench_class_speed.py
+	$(BIN)/python benchmarks/bench_class_memory.py
+	$(BIN)/python benchmarks/bench_classes.py
 
 # An ordinary install, not an editable one, so the tests run what a user installs.
 $(VENV)/.ready: $(SOURCES)

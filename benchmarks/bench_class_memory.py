@@ -1,61 +1,79 @@
-"""Measure the memory of the Panel with 10,000 features and 1,000 classes, of which all pairs are learned.
+"""Measure the memory of a Panel with 10,000 features and 1,000 classes.
 
-    python benchmarks/bench_class_memory.py [--features N] [--classes K] [--limit BYTES]
+    python benchmarks/bench_class_memory.py [--rows 40000] [--features 10000] [--classes 1000]
 
-First, rows with a tenth of the features each cover all pairs of feature and class; then rows of 48 features fill the
-table of interactions. The growth of the largest resident size of a new process is printed after each part. Exits with 1
-if it is above the limit (2 GB).
+Labels are random, so that each row makes records for new pairs of feature and class: for the label and its 15 strongest
+rivals. Rows have 9 or 75 non-zeros in turn: those of 9 have pairs and triples of features, too. The table shows the
+largest resident memory of the process after a number of rows. The last line is an upper bound for any stream: records
+for all pairs of feature and class, as many records of interactions as are ever kept, all contexts of labels, and all
+pairs of label and prediction.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import subprocess
 import sys
-import time
 
+PROGRAM = """
+import resource, sys
 import numpy as np
+from scipy.sparse import csr_matrix
+import mistakebound as mb
 
-from mistakebound._core import Engine
+rows, features, classes, part = (int(word) for word in sys.argv[1:])
+rng = np.random.default_rng(0)
 
-PARTS, NARROW, NARROW_ROWS = 10, 48, 5000
+def report(done):
+    print(done, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, flush=True)
+
+report(0)
+learner = mb.Panel(classes=list(range(classes)))
+for done in range(0, rows, part):
+    sizes = np.where(np.arange(part) % 2, 9, 75)
+    index = np.concatenate([rng.choice(features, size, replace=False) for size in sizes])
+    X = csr_matrix((np.ones(len(index)), index, np.concatenate([[0], np.cumsum(sizes)])), shape=(part, features))
+    X.sort_indices()
+    learner.run(X, rng.integers(classes, size=part))
+    report(done + part)
+"""
+MEGABYTE = 1 << 20
+BYTES_OF_PAIR = (19 * 4 + 4) + 4 / 8
+"""A record has 19 floats and the number of the class; each block of eight has the number of the next."""
+BYTES_OF_SLOTS = (5 << 19) * (8 * (7 * 4 + 4) + 4) + (1 << 18) * 12
+CONTEXTS = 2 << 14
+"""Contexts of two and three labels; those of one are few."""
 
 
-def resident() -> int:
-    """Return the largest resident size of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def play(engine: Engine, features: np.ndarray, labels: np.ndarray) -> None:
-    """Play rows that have these features with the value 1, as many in each."""
-    rows, size = features.shape
-    indptr = np.arange(0, rows * size + 1, size, dtype=np.int64)
-    value = np.ones(rows * size, dtype=np.float32)
-    predictions = np.empty(rows, dtype=np.int32)
-    row, fault = engine.play_csr_classes(indptr, features.ravel().astype(np.int32), value, labels, predictions)
-    if row != rows:
-        sys.exit(f"row {row} was not played: {fault}")
+def largest(features: int, classes: int) -> float:
+    """Return the most bytes that a panel needs for any stream, beyond those of Python and its modules."""
+    pairs = features * -(-classes // 8) * 8 * BYTES_OF_PAIR
+    slots = min(BYTES_OF_SLOTS, (1 << 18) * -(-classes // 8) * 260)
+    contexts = CONTEXTS * classes * 8 * 1.03  # the capacity of a list is 2^k − 1
+    confusion = classes * (classes + 1) * 64
+    return pairs + slots + contexts + confusion
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--features", type=int, default=10_000)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--limit", type=float, default=2e9)
-    given = parser.parse_args()
-    rng, start, began = np.random.default_rng(0), resident(), time.perf_counter()
-    engine = Engine("multiclass-panel", 0, 0, False, 0, 0, False, given.features, 0)
-    for part in np.array_split(np.arange(given.features), PARTS):
-        for k in range(given.classes):
-            play(engine, part[None], np.array([k], dtype=np.int32))
-    wide = resident() - start
-    print(f"all pairs of {given.features} features and {given.classes} classes: {wide / 1e9:.3f} GB", flush=True)
-    for _ in range(NARROW_ROWS):
-        row = np.sort(rng.choice(given.features, min(NARROW, given.features), replace=False))[None]
-        play(engine, row, rng.integers(given.classes, size=1).astype(np.int32))
-    whole = resident() - start
-    print(f"with interactions: {whole / 1e9:.3f} GB, {time.perf_counter() - began:.0f} s", flush=True)
-    sys.exit(0 if whole <= given.limit else 1)
+    parser.add_argument("--classes", type=int, default=1_000)
+    options = parser.parse_args()
+    part = max(options.rows // 8, 1)
+    words = [str(number) for number in (options.rows, options.features, options.classes, part)]
+    command = [sys.executable, "-c", PROGRAM, *words]
+    print("| rows | largest memory, MB |\n|---|---|")
+    before = 0.0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            rows, peak = (int(word) for word in line.split())
+            before = before or peak
+            print(f"| {rows:,} | {peak:,} |", flush=True)
+    if child.returncode:
+        sys.exit(f"the process ended with {child.returncode}")
+    most = before + largest(options.features, options.classes) / MEGABYTE
+    print(f"| any number, at most | {most:,.0f} |")
 
 
 if __name__ == "__main__":

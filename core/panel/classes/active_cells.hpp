@@ -29,12 +29,32 @@ class ActivePlaces {
   std::vector<std::int8_t> place_;
 };
 
-// Few classes: the blocks of an owner themselves, because class k is at place k of them.
+// Few classes: the blocks of an owner themselves, because class k is at place k of them. A block that does not exist is block 0.
 template <std::size_t Fields>
-void dense_blocks(Cells<Fields>& cells, std::size_t owner, std::size_t classes, typename Cells<Fields>::Block** to) {
-  for (std::size_t k = cells.classes_of(owner); k < classes; ++k) cells.append(owner, static_cast<std::int32_t>(k));
+MISTAKEBOUND_INLINE void find_blocks(Cells<Fields>& cells, std::size_t owner, std::size_t classes, typename Cells<Fields>::Block** to) {
   std::uint32_t at = cells.first(owner);
-  for (std::size_t b = 0; b * lanes < classes; ++b, at = cells.next(at)) to[b] = cells.block(at);
+#pragma GCC unroll 2
+  for (std::size_t b = 0; b < most_blocks_of_row; ++b) {
+    to[b] = cells.block(at);
+    at = (b + 1) * lanes < classes ? cells.next(at) : 0;
+  }
+}
+// Make the records that the blocks lack. Where there are some, the last class has one.
+template <std::size_t Fields>
+MISTAKEBOUND_INLINE void complete_blocks(Cells<Fields>& cells, std::size_t owner, std::size_t classes, typename Cells<Fields>::Block** to) {
+  const std::size_t last = classes - 1;
+  if (to[last / lanes]->of[last % lanes] != 0) [[likely]]
+    return;
+  for (std::size_t k = cells.classes_of(owner); k < classes; ++k) cells.append(owner, static_cast<std::int32_t>(k));
+  find_blocks(cells, owner, classes, to);
+}
+// Fetch lines of a block, from the `First` to before the `Last`, into the cache.
+template <std::size_t First, std::size_t Last, class Block>
+MISTAKEBOUND_INLINE void fetch(const Block* block) {
+  constexpr std::size_t line = 64;
+  const char* const begin = reinterpret_cast<const char*>(block);
+#pragma GCC unroll 16
+  for (std::size_t k = First; k < Last; ++k) __builtin_prefetch(begin + k * line);
 }
 
 // Many classes: copies of the records, which are written back after learning.
@@ -48,6 +68,7 @@ struct GatheredCells {
     for (std::size_t a = 0; a < most_active; ++a) from[a] = {};
     for (std::uint32_t at = cells.first(owner); at != 0; at = cells.next(at)) {
       Block* const block = cells.block(at);
+      __builtin_prefetch(cells.block(cells.next(at))->of);
       for (std::size_t j = 0; j < lanes && block->of[j] != 0; ++j)
         if (const std::int8_t a = places.of(block->of[j] - 1); a >= 0) from[a] = {block, j};
     }

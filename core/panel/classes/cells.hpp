@@ -101,7 +101,7 @@ class Cells {
   }
 
  private:
-  static constexpr std::size_t per_chunk = std::size_t{1} << 12;
+  static constexpr std::size_t per_chunk = std::size_t{1} << 14;  // whole huge pages for blocks of 256 and of 640 bytes
   struct Size {
     std::uint32_t last, count;
   };

@@ -67,7 +67,7 @@ class FeatureMembers {
       const std::size_t owner = owner_of(x, q);
       Block** const to = at_.data() + q * most_blocks_of_row;
       if (dense_) {
-        dense_blocks(cells, owner, classes, to);
+        complete_blocks(cells, owner, classes, to);
       } else {
         gathered_[q].gather(cells, owner, active, places);
         for (std::size_t b = 0; b < most_blocks_of_row; ++b) to[b] = gathered_[q].blocks + b;
@@ -85,6 +85,10 @@ class FeatureMembers {
   }
 
  private:
+  static constexpr std::size_t scored_lines = (cell_count + 1) / 2;  // of a block: those that scores depend on, two fields each
+  static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 2;  // how many blocks earlier a block is fetched
+  static constexpr std::size_t sum_width = 12;                         // places for the sums of a class
+
   static std::size_t owner_of(const ClassRow& x, std::size_t q) { return q < x.size ? x.owner[q] : constant_owner; }
 
   // What a feature says about eight classes, for naive Bayes and for the decision list.
@@ -98,6 +102,17 @@ class FeatureMembers {
       fourth = square * square;
       fifth = fourth * r;
     }
+    // None of the eight classes had the feature: the same numbers, without logarithms.
+    MISTAKEBOUND_INLINE explicit Evidence(float absence) : for_bayes(eight(0)) {
+      const Floats r = eight(absence), square = r * r;
+      fourth = square * square;
+      fifth = fourth * r;
+    }
+    static MISTAKEBOUND_INLINE Evidence of(const Block& cell, const Views& v, std::size_t q, Floats share, Floats rest, Floats logit) {
+      const Floats had = load(cell.at[cell_count]);
+      if (places(had > 0.0f) == 0) return Evidence(v.absence[q]);
+      return Evidence(had, v.scaled[q], v.count[q], v.absence[q], share, rest, logit);
+    }
   };
   // The member of each linear field, and the view that it learns from.
   static constexpr Member linear_member[linear_fields] = {coin, implicit, hinge, eg, arow, adagrad, ftrl, sgd, winnow};
@@ -110,8 +125,9 @@ class FeatureMembers {
     fourths_.resize(z.stride()), fifths_.resize(z.stride());
     at_.resize((x.size + 1) * most_blocks_of_row);
     for (std::size_t q = 0; q <= x.size; ++q) {
-      std::uint32_t at = cells.first(owner_of(x, q));
-      for (std::size_t b = 0; b * lanes < classes; ++b, at = cells.next(at)) at_[q * most_blocks_of_row + b] = cells.block(at);
+      Block** const to = at_.data() + q * most_blocks_of_row;
+      find_blocks(cells, owner_of(x, q), classes, to);
+      for (std::size_t b = 0; b * lanes < classes; ++b) fetch<0, scored_lines>(to[b]);
     }
     for (std::size_t b = 0; b * lanes < classes; ++b) {
       Floats sum[linear_fields];
@@ -128,7 +144,7 @@ class FeatureMembers {
                    logit = load(priors.narrow_logit.data() + b * lanes);
       Floats of_bayes = eight(0), fourths = eight(0), fifths = eight(0);
       for (std::size_t q = 0; q < x.size; ++q) {
-        const Evidence e(load(at_[q * most_blocks_of_row + b]->at[cell_count]), v.scaled[q], v.count[q], v.absence[q], share, rest, logit);
+        const auto e = Evidence::of(*at_[q * most_blocks_of_row + b], v, q, share, rest, logit);
         of_bayes = of_bayes + e.for_bayes, fourths = fourths + e.fourth, fifths = fifths + e.fifth;
       }
       store(z.of(bayes) + b * lanes, of_bayes);
@@ -137,47 +153,68 @@ class FeatureMembers {
     }
   }
 
+  // Many classes: the records of a feature are in any order, so sums are kept class by class: eight linear members, then the ninth
+  // and naive Bayes.
   void score_sparse(const ClassRow& x, const Views& v, const Priors& priors, std::size_t classes, ClassScores& z) {
     const std::size_t stride = z.stride();
     fourths_.assign(stride, 0), fifths_.assign(stride, 0), fourth_.resize(stride), fifth_.resize(stride);
+    sums_.assign(classes * sum_width, 0);
     for (std::size_t q = 0; q <= x.size; ++q) {
       const bool feature = q < x.size;
-      const auto view = linear_views(v, q);
       if (feature) {
         const float square = v.absence[q] * v.absence[q], fourth = square * square;
         std::fill_n(fourth_.data(), classes, fourth);
         std::fill_n(fifth_.data(), classes, fourth * v.absence[q]);
       }
-      for (std::uint32_t at = cells.first(owner_of(x, q)); at != 0; at = cells.next(at)) {
-        const Block& cell = *cells.block(at);
-        __builtin_prefetch(cells.block(cells.next(at)));
-        std::size_t label[lanes], here = 0;
-        for (; here < lanes && cell.of[here] != 0; ++here) label[here] = static_cast<std::size_t>(cell.of[here] - 1);
-        float part[lanes];
-        for (std::size_t f = 0; f < linear_fields; ++f) {
-          store(part, load(cell.at[f]) * view[f]);
-          float* const to = z.of(linear_member[f]);
-          for (std::size_t j = 0; j < here; ++j) to[label[j]] += part[j];
-        }
-        if (!feature) continue;
-        float share[lanes], rest[lanes], logit[lanes], fourth[lanes], fifth[lanes];
-        for (std::size_t j = 0; j < lanes; ++j) {
-          const std::size_t k = j < here ? label[j] : 0;
-          share[j] = priors.share[k], rest[j] = priors.rest[k], logit[j] = priors.narrow_logit[k];
-        }
-        const Evidence e(load(cell.at[cell_count]), v.scaled[q], v.count[q], v.absence[q], load(share), load(rest), load(logit));
-        store(part, e.for_bayes), store(fourth, e.fourth), store(fifth, e.fifth);
-        for (std::size_t j = 0; j < here; ++j)
-          z.of(bayes)[label[j]] += part[j], fourth_[label[j]] = fourth[j], fifth_[label[j]] = fifth[j];
+      chain_.clear();
+      for (std::uint32_t at = cells.first(owner_of(x, q)); at != 0; at = cells.next(at)) chain_.push_back(cells.block(at));
+      for (std::size_t k = 0; k < chain_.size(); ++k) {
+        if (k + ahead < chain_.size()) fetch<0, scored_lines>(chain_[k + ahead]), fetch<lines - 1, lines>(chain_[k + ahead]);
+        add_block(*chain_[k], v, q, priors, feature);
       }
       if (!feature) continue;
       for (std::size_t k = 0; k < classes; ++k) fourths_[k] += fourth_[k], fifths_[k] += fifth_[k];
     }
+    for (std::size_t f = 0; f < linear_fields; ++f) {
+      float* const to = z.of(linear_member[f]);
+      for (std::size_t k = 0; k < classes; ++k) to[k] = sums_[k * sum_width + f];
+    }
+    for (std::size_t k = 0; k < classes; ++k) z.of(bayes)[k] = sums_[k * sum_width + linear_fields];
+  }
+  void add_block(const Block& cell, const Views& v, std::size_t q, const Priors& priors, bool feature) {
+    const auto view = linear_views(v, q);
+    std::size_t label[lanes], here = 0;
+    for (; here < lanes && cell.of[here] != 0; ++here) label[here] = static_cast<std::size_t>(cell.of[here] - 1);
+    Floats part[lanes];
+#pragma GCC unroll 8
+    for (std::size_t f = 0; f < lanes; ++f) part[f] = load(cell.at[f]) * view[f];
+    alignas(32) float of_class[lanes][lanes], last[lanes];
+    float* const records_of[lanes] = {of_class[0], of_class[1], of_class[2], of_class[3], of_class[4], of_class[5], of_class[6], of_class[7]};
+    scatter(part, records_of);
+    static_assert(linear_fields == lanes + 1);
+    store(last, load(cell.at[lanes]) * view[lanes]);
+    for (std::size_t j = 0; j < here; ++j) {
+      float* const to = sums_.data() + label[j] * sum_width;
+      store(to, load(to) + load(of_class[j]));
+      to[lanes] += last[j];
+    }
+    if (!feature) return;
+    float share[lanes], rest[lanes], logit[lanes], fourth[lanes], fifth[lanes];
+    for (std::size_t j = 0; j < lanes; ++j) {
+      const std::size_t k = j < here ? label[j] : 0;
+      share[j] = priors.share[k], rest[j] = priors.rest[k], logit[j] = priors.narrow_logit[k];
+    }
+    const auto e = Evidence::of(cell, v, q, load(share), load(rest), load(logit));
+    store(last, e.for_bayes), store(fourth, e.fourth), store(fifth, e.fifth);
+    for (std::size_t j = 0; j < here; ++j)
+      sums_[label[j] * sum_width + linear_fields] += last[j], fourth_[label[j]] = fourth[j], fifth_[label[j]] = fifth[j];
   }
 
   // AdaGrad's sums of the implicit and the hinge member, and how far a step of 1 moves their scores and that of AROW.
   void first_pass(const Views& v, std::size_t b, FeatureSteps& steps) {
+    for (std::size_t q = 0; q <= v.size; ++q) fetch<scored_lines, lines>(at_[q * most_blocks_of_row + b]);
     const Floats surprise = load(steps.surprise + b * lanes), within = load(steps.within + b * lanes);
+    const bool hinge_learns = some(steps.within + b * lanes);
     Floats reach = eight(0), hinge_reach = eight(0), confidence = eight(0);
     for (std::size_t q = 0; q <= v.size; ++q) {
       Block& cell = *at_[q * most_blocks_of_row + b];
@@ -187,10 +224,11 @@ class FeatureMembers {
       const Floats step = x / root(total + first_sum);
       reach = reach + step * x;
       store(implicit_steps_.data() + q * most_active + b * lanes, step);
+      confidence = confidence + variance(load(cell.at[cell_arow_variance])) * (l * l);
+      if (!hinge_learns) continue;
       const Floats hinge_total = load(cell.at[cell_hinge_sum]) + within * (x * x), hinge_step = x / root(hinge_total + first_sum);
       store(cell.at[cell_hinge_sum], hinge_total);
       hinge_reach = hinge_reach + hinge_step * x;
-      confidence = confidence + variance(load(cell.at[cell_arow_variance])) * (l * l);
       store(hinge_steps_.data() + q * most_active + b * lanes, hinge_step);
     }
     store(steps.reach + b * lanes, reach);
@@ -198,6 +236,8 @@ class FeatureMembers {
     store(steps.confidence + b * lanes, confidence);
   }
 
+  // Whether a member learns any of eight classes: not all factors are 0.
+  static bool some(const float* factors) { return places(size(load(factors)) > 0.0f) != 0; }
   static MISTAKEBOUND_INLINE Floats variance(Floats kept) { return choose(kept == 0.0f, eight(1), kept); }
 
   void second_pass(const Views& v, std::size_t b, const FeatureSteps& steps) {
@@ -205,6 +245,7 @@ class FeatureMembers {
     const Floats live = of(steps.live), by_coin = of(steps.coin), by_implicit = of(steps.implicit), by_hinge = of(steps.hinge),
                  by_arow = of(steps.arow), shrink = of(steps.shrink), by_adagrad = of(steps.adagrad), by_ftrl = of(steps.ftrl),
                  by_sgd = of(steps.sgd), by_winnow = of(steps.winnow), by_eg = of(steps.eg);
+    const bool hinge_learns = some(steps.hinge + b * lanes), arow_learns = some(steps.shrink + b * lanes), winnow_learns = some(steps.winnow + b * lanes);
     const float *implicit_step = implicit_steps_.data() + b * lanes, *hinge_step = hinge_steps_.data() + b * lanes;
     for (std::size_t q = 0; q <= v.size; ++q) {
       Block& cell = *at_[q * most_blocks_of_row + b];
@@ -216,10 +257,12 @@ class FeatureMembers {
       set(cell_coin_w, coin_of.w), set(cell_coin_sum, coin_of.sum), set(cell_coin_size, coin_of.size_of);
       set(cell_coin_reward, coin_of.reward), set(cell_coin_most, coin_of.most_bet);
       set(cell_implicit_w, old(cell_implicit_w) + by_implicit * load(implicit_step + q * most_active));
-      set(cell_hinge_w, old(cell_hinge_w) + by_hinge * load(hinge_step + q * most_active));
-      const Floats kept = old(cell_arow_variance), certain = variance(kept) * l;
-      set(cell_arow_w, clip(old(cell_arow_w) + by_arow * certain, largest_weight));
-      set(cell_arow_variance, choose(shrink > 0.0f, most(variance(kept) - (shrink * certain) * certain, eight(1e-30f)), kept));
+      if (hinge_learns) set(cell_hinge_w, old(cell_hinge_w) + by_hinge * load(hinge_step + q * most_active));
+      if (arow_learns) {
+        const Floats kept = old(cell_arow_variance), certain = variance(kept) * l;
+        set(cell_arow_w, clip(old(cell_arow_w) + by_arow * certain, largest_weight));
+        set(cell_arow_variance, choose(shrink > 0.0f, most(variance(kept) - (shrink * certain) * certain, eight(1e-30f)), kept));
+      }
       const Floats of_rare = by_adagrad * i, rare_total = old(cell_adagrad_sum) + of_rare * of_rare;
       set(cell_adagrad_sum, rare_total);
       set(cell_adagrad_w, old(cell_adagrad_w) + of_rare / root(rare_total + first_sum));
@@ -227,7 +270,7 @@ class FeatureMembers {
       set(cell_ftrl_sum, total);
       set(cell_ftrl_w, old(cell_ftrl_w) + (of_ftrl * .3f) / (.3f + root(total)));
       set(cell_sgd_w, old(cell_sgd_w) + by_sgd * u);
-      set(cell_winnow_w, clip(steps.sinh_of(old(cell_winnow_w), by_winnow * u), winnow_limit));
+      if (winnow_learns) set(cell_winnow_w, clip(steps.sinh_of(old(cell_winnow_w), by_winnow * u), winnow_limit));
       set(cell_eg_w, clip(steps.sinh_of(old(cell_eg_w), by_eg * x), eg_limit));
     }
   }
@@ -238,7 +281,8 @@ class FeatureMembers {
   // Of the row that was scored last.
   std::vector<Block*> at_;
   std::vector<GatheredCells<cell_fields>> gathered_;
-  std::vector<float> fourths_, fifths_, fourth_, fifth_, implicit_steps_, hinge_steps_;
+  std::vector<float> fourths_, fifths_, fourth_, fifth_, sums_, implicit_steps_, hinge_steps_;
+  std::vector<const Block*> chain_;
 };
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

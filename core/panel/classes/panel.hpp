@@ -32,13 +32,11 @@ class ClassPanel final : public ClassCore {
   ClassVerdict predict(const ClassRow& x) override {
     views_.look(x, of_features_.records.data(), combiner_.rounds());
     z_.clear(classes());
-    if (classes() > 0) {
-      priors_.look();
-      of_features_.score(x, views_, priors_, classes(), z_);
-      of_slots_.score(views_.used, classes(), z_);
-      sequence_.score(priors_.seen, combiner_.rounds(), z_.of(history));
-      z_.limit();
-    }
+    priors_.look();
+    of_features_.score(x, views_, priors_, classes(), z_);
+    of_slots_.score(views_.used, classes(), z_);
+    sequence_.score(priors_.seen, combiner_.rounds(), z_.of(history));
+    z_.limit();
     return verdict_ = combiner_.predict(z_, classes());
   }
   const std::vector<double>& probabilities() const override { return combiner_.probabilities(); }

@@ -14,8 +14,8 @@ namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 class SlotMembers {
  public:
   using Block = Cells<slot_fields>::Block;
-  // 0.9 GB: only with more than 112 classes, pairs of slot and class can be more than these.
-  static constexpr std::size_t most_slot_blocks = std::size_t{7} << 19;
+  // 0.7 GB: only with more than 80 classes, pairs of slot and class can be more than these.
+  static constexpr std::size_t most_slot_blocks = std::size_t{5} << 19;
   static constexpr double least_gradient = .001;  // below, a row does not change the slots
 
   Cells<slot_fields> cells{most_slot_blocks};
@@ -23,12 +23,25 @@ class SlotMembers {
   explicit SlotMembers(std::size_t most_dense) : most_dense_(most_dense) { cells.resize(slot_count); }
 
   void score(const SlotNumbers& used, std::size_t classes, ClassScores& z) {
+    const bool dense = classes <= most_dense_;
+    if (dense)
+      find_all(used, classes);
+    else
+      find_chains(used);
+    Block* const* at = at_.data();
+    const std::uint32_t* end = ends_.data();
     for (std::size_t order = 0; order < 3; ++order) {
       coins_.assign(z.stride(), 0), adagrads_.assign(z.stride(), 0);
-      if (classes <= most_dense_)
-        sum_dense(used, order, classes);
-      else
-        sum_sparse(used, order);
+      const std::size_t count = used.counts[order];
+      if (dense) {
+        sum_dense(at, count, classes);
+        at += count * most_blocks_of_row;
+      } else if (count > 0) {
+        end += count;
+        Block* const* const last = at_.data() + end[-1];
+        sum_sparse(at, last);
+        at = last;
+      }
       float *const coins = z.of(order < 2 ? coin_pairs : coin_triples), *const adagrads = z.of(order < 2 ? adagrad_pairs : adagrad_triples);
       const float value = used.counts[order] > 0 ? used.values[order] : 0;
       for (std::size_t k = 0; k < classes; ++k) coins[k] += value * coins_[k], adagrads[k] += value * adagrads_[k];
@@ -41,7 +54,10 @@ class SlotMembers {
 
   // Learn the row that was scored last.
   void learn(const SlotNumbers& used, const Active& active, const ActivePlaces& places, std::size_t classes, double weight) {
+    Block** next = at_.data();
     for (std::size_t order = 0; order < 3; ++order) {
+      Block** const at = next;
+      next += used.counts[order] * most_blocks_of_row;
       const double* const of_coin = active.gradient[order < 2 ? coin_pairs : coin_triples];
       const double* const of_adagrad = active.gradient[order < 2 ? adagrad_pairs : adagrad_triples];
       double largest = 0;
@@ -55,8 +71,11 @@ class SlotMembers {
         to.adagrad[a % lanes] = static_cast<float>(weight * of_adagrad[a]) * x;
         to.floor[a % lanes] = .5f * x;
       }
-      const std::uint32_t* const at = used.orders[order].data();
-      for (std::size_t k = 0; k < used.counts[order]; ++k) learn_slot(at[k], active, places, classes, step);
+      const std::uint32_t* const slots = used.orders[order].data();
+      if (classes <= most_dense_)
+        learn_dense(slots, used.counts[order], at, classes, step);
+      else
+        learn_sparse(slots, used.counts[order], active, places, step);
     }
   }
 
@@ -64,48 +83,64 @@ class SlotMembers {
   struct alignas(32) Step {
     float coin[lanes], adagrad[lanes], floor[lanes];
   };
+  static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 6;  // how many slots earlier a block is fetched
+  static constexpr std::ptrdiff_t far_ahead = 8;                    // and how many blocks
 
-  void sum_dense(const SlotNumbers& used, std::size_t order, std::size_t classes) {
-    const std::uint32_t* const at = used.orders[order].data();
-    const std::size_t count = used.counts[order];
-    blocks_.resize(count);
-    for (std::size_t k = 0; k < count; ++k) {
-      blocks_[k] = cells.first(at[k]);
-      __builtin_prefetch(cells.block(blocks_[k]));
-    }
-    for (std::size_t b = 0; b * lanes < classes; ++b) {
+  // Few classes: find the blocks of all slots, and fetch the lines with weights.
+  void find_all(const SlotNumbers& used, std::size_t classes) {
+    at_.resize((used.counts[0] + used.counts[1] + used.counts[2]) * most_blocks_of_row);
+    Block** to = at_.data();
+    for (std::size_t order = 0; order < 3; ++order)
+      for (std::size_t k = 0; k < used.counts[order]; ++k, to += most_blocks_of_row) {
+        find_blocks(cells, used.orders[order][k], classes, to);
+        for (std::size_t b = 0; b * lanes < classes; ++b) fetch<0, 1>(to[b]);
+      }
+  }
+  void sum_dense(Block* const* at, std::size_t count, std::size_t classes) {
+    for (std::size_t b = 0; b * lanes < classes; ++b, ++at) {
       Floats coins = eight(0), adagrads = eight(0);
       for (std::size_t k = 0; k < count; ++k) {
-        const Block& cell = *cells.block(blocks_[k]);
+        const Block& cell = *at[k * most_blocks_of_row];
         coins = coins + load(cell.at[slot_coin_w]);
         adagrads = adagrads + load(cell.at[slot_adagrad_w]);
-        blocks_[k] = cells.next(blocks_[k]);
-        if ((b + 1) * lanes < classes) __builtin_prefetch(cells.block(blocks_[k]));
       }
       store(coins_.data() + b * lanes, coins);
       store(adagrads_.data() + b * lanes, adagrads);
     }
   }
-  void sum_sparse(const SlotNumbers& used, std::size_t order) {
-    for (std::size_t k = 0; k < used.counts[order]; ++k)
-      for (std::uint32_t at = cells.first(used.orders[order][k]); at != 0; at = cells.next(at)) {
-        const Block& cell = *cells.block(at);
-        for (std::size_t j = 0; j < lanes && cell.of[j] != 0; ++j) {
-          const auto label = static_cast<std::size_t>(cell.of[j] - 1);
-          coins_[label] += cell.at[slot_coin_w][j], adagrads_[label] += cell.at[slot_adagrad_w][j];
-        }
-      }
+  void learn_dense(const std::uint32_t* slots, std::size_t count, Block** at, std::size_t classes, const Step* step) {
+    const std::size_t blocks = (classes + lanes - 1) / lanes;
+    for (std::size_t k = 0; k < count; ++k, at += most_blocks_of_row) {
+      if (k + ahead < count)
+        for (std::size_t b = 0; b < blocks; ++b) fetch<0, lines>(at[ahead * most_blocks_of_row + b]);
+      complete_blocks(cells, slots[k], classes, at);
+      for (std::size_t b = 0; b < blocks; ++b) learn_block(*at[b], step[b]);
+    }
   }
-
-  void learn_slot(std::uint32_t slot, const Active& active, const ActivePlaces& places, std::size_t classes, const Step* step) {
-    if (classes <= most_dense_) {
-      Block* at[most_blocks_of_row];
-      dense_blocks(cells, slot, classes, at);
-      for (std::size_t b = 0; b < active.blocks(); ++b) learn_block(*at[b], step[b]);
-    } else {
-      gathered_.gather(cells, slot, active, places);
+  void learn_sparse(const std::uint32_t* slots, std::size_t count, const Active& active, const ActivePlaces& places, const Step* step) {
+    for (std::size_t k = 0; k < count; ++k) {
+      gathered_.gather(cells, slots[k], active, places);
       for (std::size_t b = 0; b < active.blocks(); ++b) learn_block(gathered_.blocks[b], step[b]);
       gathered_.scatter(active);
+    }
+  }
+  // Many classes: list the blocks of all slots.
+  void find_chains(const SlotNumbers& used) {
+    at_.clear(), ends_.clear();
+    for (std::size_t order = 0; order < 3; ++order)
+      for (std::size_t k = 0; k < used.counts[order]; ++k) {
+        for (std::uint32_t block = cells.first(used.orders[order][k]); block != 0; block = cells.next(block)) at_.push_back(cells.block(block));
+        ends_.push_back(static_cast<std::uint32_t>(at_.size()));
+      }
+  }
+  void sum_sparse(Block* const* at, Block* const* last) {
+    for (; at < last; ++at) {
+      if (last - at > far_ahead) fetch<0, 1>(at[far_ahead]), fetch<lines - 1, lines>(at[far_ahead]);
+      const Block& cell = **at;
+      for (std::size_t j = 0; j < lanes && cell.of[j] != 0; ++j) {
+        const auto label = static_cast<std::size_t>(cell.of[j] - 1);
+        coins_[label] += cell.at[slot_coin_w][j], adagrads_[label] += cell.at[slot_adagrad_w][j];
+      }
     }
   }
   static MISTAKEBOUND_INLINE void learn_block(Block& cell, const Step& by) {
@@ -122,7 +157,9 @@ class SlotMembers {
 
   std::size_t most_dense_;
   std::vector<float> coins_, adagrads_;
-  std::vector<std::uint32_t> blocks_;
+  // Of the row that was scored last: the blocks of all slots, and with many classes where those of each slot end.
+  std::vector<Block*> at_;
+  std::vector<std::uint32_t> ends_;
   GatheredCells<slot_fields> gathered_;
 };
 
