@@ -139,11 +139,11 @@ def alone(logits: FloatArray, are_logits: BoolArray, weights: FloatArray, label:
         The class; None for two labels.
     """
     if label is None:
-        return np.asarray(np.clip(logits[:, :, 0], -LARGEST_LOGIT, LARGEST_LOGIT) @ weights)
+        return np.asarray((np.clip(logits[:, :, 0], -LARGEST_LOGIT, LARGEST_LOGIT) * weights).sum(axis=1))
     advice = np.where(are_logits[:, None], log_sigma_factor(logits), 1.0) * logits
     of_label = advice[:, :, label]
     rivals_of_label = (advice.sum(axis=2) - of_label) / max(logits.shape[2] - 1, 1)
-    return np.asarray(np.clip(of_label - rivals_of_label, -FLOOR, FLOOR) @ weights)
+    return np.asarray((np.clip(of_label - rivals_of_label, -FLOOR, FLOOR) * weights).sum(axis=1))
 
 
 def against(numbers: FloatArray, label: int, floor: float) -> tuple[FloatArray, FloatArray]:
