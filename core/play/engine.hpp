@@ -159,12 +159,13 @@ class Engine {
                   y, predictions, scores);
     return visit([&](auto& play) { return play_named(play, chunk, first, rows, y, predictions, scores); });
   }
-  // Score the first rows of a chunk of named examples.
+  // Score the first rows of a chunk of named examples. `out` is null for several classes, which have no single score.
   Stop scores(const Chunk& chunk, std::size_t rows, double* out, std::uint8_t* predictions) {
     return visit([&](auto& play) {
       return each_named(play, chunk, 0, rows, [&](std::size_t r, const auto& x, const auto&, const auto* keys, auto*, auto& at) {
         double raw = 0;
         const Fault fault = score_row(play, x, keys, raw, at);
+        if (out == nullptr) return fault;
         out[r] = play.normalised(raw);
         predictions[r] = play.is_positive(raw) ? 1 : 0;
         return fault;
