@@ -14,7 +14,7 @@ def combination(members: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
     """Factors of scores, weights of three mixers (some of them negative), and shares."""
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.full(members + 3, 0.3))
-    return rng.choice([1.0, 4.0], members), rng.normal(0.1, 0.3, (3, members)), shares
+    return rng.choice([1.0, 4.0], members), rng.normal(0.1, 1.0, (3, members)), shares
 
 
 def sigma(z: np.ndarray) -> np.ndarray:
