@@ -283,7 +283,7 @@ def test_commands(tmp_path: Path) -> None:
     assert shows(lines[-1], "(11 more members)")
     negative = call("explain", model, path, "--line", 2, "--class", "ham").splitlines()[1]
     assert negative.startswith(f"logit of ham {-found.score:.6g}")
-    assert shows(call("explain", model, path, "--class", "tea", fails=1), "--class", "'ham', 'spam'", "'tea'")
+    assert shows(call("explain", model, path, "--class", "tea", fails=2), "--class", "'ham', 'spam'", "'tea'")
     for line in call("explain", model, path, "--json", "--first", 9, "--top", 1).splitlines():
         as_json = json.loads(line)
         assert as_json["terms"][0]["adds"] + as_json["rest"] == pytest.approx(as_json["score"])
