@@ -16,6 +16,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/class_bindings.hpp"
 #include "bindings/class_state.hpp"
+#include "bindings/explain_bindings.hpp"
 #include "bindings/lock.hpp"
 #include "bindings/named_example.hpp"
 #include "bindings/read_bindings.hpp"
@@ -546,6 +547,7 @@ void bind_engine(nb::module_& m) {
   add_dense<float>(engine);
   add_dense<double>(engine);
   ClassBindings<LockedEngine>::bind(engine);
+  ExplainBindings<LockedEngine>::bind(engine);
   engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
       .def("score_named", &LockedEngine::score_named, "x"_a)
       .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a)

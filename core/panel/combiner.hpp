@@ -11,6 +11,7 @@
 
 #include "panel/block.hpp"
 #include "panel/doubles.hpp"
+#include "panel/parts.hpp"
 #include "panel/roster.hpp"
 #include "panel/state.hpp"
 
@@ -121,6 +122,12 @@ class Combiner {
     }
     for (std::size_t i = fast; i <= gradient; ++i) all.push_back({wrong_[i], loss[i], share(i), share(i)});
     return all;
+  }
+  // The members' scores of a row, and how they are weighed.
+  void explain(const double* scores, Parts& to) const {
+    for (std::size_t i = 0; i < count_; ++i) to.scores.push_back(scores[score_of_[i]]), to.factors.push_back(to_logit_[i]);
+    for (const double* weights : {fast_.weights, slow_.weights, gradient_}) to.mixing.insert(to.mixing.end(), weights, weights + count_);
+    for (const Standing& of : standings()) to.shares.push_back(of.share);
   }
   // Which member had the least log loss, determined every 32 rounds.
   Leadership& leadership() { return leadership_; }

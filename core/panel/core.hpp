@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "panel/block.hpp"
+#include "panel/parts.hpp"
 #include "panel/roster.hpp"
 #include "panel/state.hpp"
 
@@ -39,6 +40,9 @@ class Core {
   virtual void combine(Block& block) = 0;     // predict from the scores
   // Predict one row without learning.
   virtual Verdict predict(Block& block, std::size_t row) = 0;
+  // The same, and what the parts of the row add to the scores.
+  virtual Verdict explain(Block& block, std::size_t row, Parts& to) = 0;
+  virtual float scale_of(std::size_t feature) = 0;  // largest |x| so far; 0 for a feature that was never learned
 
   virtual std::vector<Standing> standings() const = 0;  // of the members that play, and after them of the mixers
   virtual Totals totals() const = 0;

@@ -10,6 +10,7 @@
 #include "panel/doubles.hpp"
 #include "panel/feature_table.hpp"
 #include "panel/floats.hpp"
+#include "panel/parts.hpp"
 #include "panel/state.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -33,6 +34,30 @@ class FirstMembers {
     score_counts<L>(x, block.scaled(r), block.rare(r), block.frequent(r), scores);
     block.norm[r] = norm_;
     block.rarity_norm[r] = rarity_norm_;
+  }
+
+  // What each place of the row that was scored last adds to the scores.
+  void explain(const Row& x, const float* scaled, Parts& to) const {
+    const Base base = base_now();
+    const double shrink = 1 / larger(1, static_cast<double>(x.size) / 24);
+    double fourths = 0;
+    std::vector<double> fifth(x.size + 1);
+    for (std::size_t place = 0; place <= x.size; ++place) {
+      const Group& group = groups_[place / lanes];
+      const std::size_t j = place % lanes;
+      const double u = scaled[place];
+      to.of(place, coin) = static_cast<double>(group.bet[j]) * u * norm_;
+      to.of(place, eg) = static_cast<double>(group.at[eg_w][j]) * u * (norm_ * .5);
+      if (place == x.size) break;
+      float evidences[lanes];
+      store(evidences, evidence(count_of(load(group.at[positives])), count_of(load(group.at[negatives])), base));
+      const double r = evidences[j], fourth = (r * r) * (r * r);
+      to.of(place, bayes) = std::fabs(u) * r * shrink;
+      fourths += fourth;
+      fifth[place] = fourth * r;
+    }
+    for (std::size_t place = 0; place < x.size; ++place) to.of(place, list) = fourths > 0 ? fifth[place] / fourths : 0;
+    to.of(x.size, bayes) = to.of(x.size, list) = base.prior;
   }
 
   // The records of a group of the row that was scored last.
@@ -110,11 +135,24 @@ class FirstMembers {
     scores[eg] = norm_ * .5 * sum(z_eg);
   }
 
+  // The share of positive labels, with its log odds.
+  struct Base {
+    double prior;
+    float p, q, logit;
+  };
+  MISTAKEBOUND_INLINE Base base_now() const {
+    const double share = positives_ / (positives_ + negatives_), prior = ln_ratio(positives_, negatives_);
+    return {prior, static_cast<float>(share), static_cast<float>(1 - share), static_cast<float>(prior)};
+  }
+  // What the counts of a feature add to the log odds; 0 if it was never seen.
+  static MISTAKEBOUND_INLINE Floats evidence(Floats plus, Floats minus, const Base& base) {
+    return choose(plus + minus > 0.0f, ln((plus + base.p) / (minus + base.q)) - base.logit, eight(0));
+  }
+
   // What follows from the counts: how rare a feature is, and its evidence for naive Bayes and the decision list.
   template <Layout L>
   void score_counts(const Row& x, const float* scaled, float* of_rarity, std::uint8_t* frequent, double* scores) {
-    const double share = positives_ / (positives_ + negatives_), prior = ln_ratio(positives_, negatives_);
-    const auto p = static_cast<float>(share), q = static_cast<float>(1 - share), base = static_cast<float>(prior);
+    const Base base = base_now();
     const auto round = static_cast<float>(rounds_ + 1);
     const bool wide = x.size > most_for_pairs && x.size <= most_for_tokens;
     Floats rare_squares = eight(0), z_bayes = eight(0), fourths = eight(0), fifths = eight(0);
@@ -126,17 +164,17 @@ class FirstMembers {
       const Floats rare = u * choose(is_feature(x, g), ln((after + round) / after), eight(1));
       rare_squares = fused(rare, rare, rare_squares);
       store(of_rarity + g * lanes, rare);
-      const Floats evidence = choose(count > 0.0f, ln((plus + p) / (minus + q)) - base, eight(0));
-      z_bayes = fused(size(u), evidence, z_bayes);
-      const Floats square = evidence * evidence, fourth = square * square;
+      const Floats r = evidence(plus, minus, base);
+      z_bayes = fused(size(u), r, z_bayes);
+      const Floats square = r * r, fourth = square * square;
       fourths += fourth;
-      fifths = fused(fourth, evidence, fifths);
+      fifths = fused(fourth, r, fifths);
       if (wide) frequent[g] = places(after * 4.0f >= round - 1.0f);
     }
     rarity_norm_ = 1 / std::sqrt(static_cast<double>(sum(rare_squares)));
-    scores[bayes] = prior + sum(z_bayes) / larger(1, static_cast<double>(x.size) / 24);
+    scores[bayes] = base.prior + sum(z_bayes) / larger(1, static_cast<double>(x.size) / 24);
     const double total = sum(fourths);
-    scores[list] = prior + (total > 0 ? sum(fifths) / total : 0);
+    scores[list] = base.prior + (total > 0 ? sum(fifths) / total : 0);
   }
 
   double positives_ = 1, negatives_ = 1, rounds_ = 0;

@@ -12,6 +12,7 @@
 #include "panel/block.hpp"
 #include "panel/doubles.hpp"
 #include "panel/floats.hpp"
+#include "panel/parts.hpp"
 #include "panel/slot_numbers.hpp"
 #include "panel/state.hpp"
 
@@ -36,10 +37,10 @@ class Interactions {
     used_.clear();
     moved_count_ = 0;
     if (x.size <= most_for_pairs) {
-      make_tokens<true>(x, frequent);
+      make_tokens<true>(x, frequent, [&](std::size_t k, float interval) { add_token(x, k, interval); });
       used_.make_all();
     } else if (x.size <= most_for_tokens) {
-      make_tokens<false>(x, frequent);
+      make_tokens<false>(x, frequent, [&](std::size_t k, float interval) { add_token(x, k, interval); });
       used_.make_singles();
     }
     std::array<Sums, 3> sums;
@@ -49,6 +50,25 @@ class Interactions {
     scores[adagrad_pairs] = values[0] * sums[0].adagrad + values[1] * sums[1].adagrad;
     scores[coin_triples] = values[2] * sums[2].coin;
     scores[adagrad_triples] = values[2] * sums[2].adagrad;
+  }
+
+  // What each interaction of the row that was scored last adds to the scores.
+  void explain(const Row& x, const std::uint8_t* frequent, Parts& to) {
+    std::vector<std::int32_t> tokens;
+    const auto note = [&tokens](std::size_t k, float) { tokens.push_back(static_cast<std::int32_t>(k)); };
+    moved_count_ = 0;
+    if (x.size <= most_for_pairs)
+      make_tokens<true>(x, frequent, note);
+    else if (x.size <= most_for_tokens)
+      make_tokens<false>(x, frequent, note);
+    to.add_slots(tokens, used_.counts);
+    std::size_t slot = 0;
+    for (std::size_t order = 0; order < 3; ++order)
+      for (std::size_t k = 0; k < used_.counts[order]; ++k, ++slot) {
+        const Slot& weights = slots_.data()[used_.orders[order][k]];
+        to.of_slot(slot, 0) = static_cast<double>(weights.coin_w) * static_cast<double>(used_.values[order]);
+        to.of_slot(slot, 1) = static_cast<double>(weights.adagrad_w) * static_cast<double>(used_.values[order]);
+      }
   }
 
   // Learn the row that was scored last.
@@ -100,8 +120,9 @@ class Interactions {
   };
   // All features of a narrow row have tokens. Of a wide row only frequent features with several values have one: looking at
   // the moments of rare features would cost a line of memory each.
-  template <bool Narrow>
-  void make_tokens(const Row& x, const std::uint8_t* frequent) {
+  // `add(k, interval)` is called for each of them.
+  template <bool Narrow, class Add>
+  void make_tokens(const Row& x, const std::uint8_t* frequent, Add add) {
     for (std::size_t g = 0; g * lanes < x.size; ++g) {
       const std::size_t here = std::min(lanes, x.size - g * lanes);
       const unsigned features = (1U << here) - 1, used = Narrow ? features : features & frequent[g];
@@ -130,9 +151,12 @@ class Interactions {
       store(after.at[3], before[3]);
       for (std::size_t j = 0; j < here; ++j) {
         if (!Narrow && ((used >> j & 1U) == 0 || part[j] == 0)) continue;
-        used_.add(x.token_of(g * lanes + j), static_cast<std::uint64_t>(part[j]));
+        add(g * lanes + j, part[j]);
       }
     }
+  }
+  MISTAKEBOUND_INLINE void add_token(const Row& x, std::size_t k, float interval) {
+    used_.add(x.token_of(k), static_cast<std::uint64_t>(interval));
   }
 
   // Both weights of a slot lie side by side. Slot k goes to lane k mod 8.

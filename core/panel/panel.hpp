@@ -119,6 +119,20 @@ class Panel final : public Core {
     return block.verdict[r] = combiner_.predict(block.scores(r));
   }
 
+  Verdict explain(Block& block, std::size_t r, Parts& to) override {
+    const Verdict verdict = predict(block, r);
+    const Row x = block.row(r);
+    to.start(x.size, 1);
+    first_.explain(x, block.scaled(r), to);
+    second_.explain(x, block, r, to);
+    if (table_.with_third()) third_.explain(x, block.scaled(r), block.norm[r], to);
+    interactions_.explain(x, block.frequent(r), to);
+    combiner_.explain(block.scores(r), to);
+    to.logit = verdict.logit, to.prediction = verdict.positive ? 1 : 0, to.overridden = verdict.overridden;
+    return verdict;
+  }
+  float scale_of(std::size_t feature) override { return table_.first(static_cast<std::ptrdiff_t>(feature))[scale]; }
+
   std::vector<Standing> standings() const override { return combiner_.standings(); }
   Totals totals() const override { return combiner_.totals(); }
   const Leadership& leadership() const override { return combiner_.leadership(); }

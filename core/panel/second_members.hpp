@@ -12,6 +12,7 @@
 #include "panel/feature_table.hpp"
 #include "panel/first_members.hpp"
 #include "panel/floats.hpp"
+#include "panel/parts.hpp"
 #include "panel/state.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -63,6 +64,23 @@ class SecondMembers {
     scores[arow] = length_norm * sum(z_arow);
     scores[adagrad] = block.rarity_norm[r] * sum(z_adagrad);
     scores[ftrl] = sum(z_ftrl);
+  }
+
+  // What each place of the row that was scored last adds to the scores.
+  void explain(const Row& x, Block& block, std::size_t r, Parts& to) const {
+    const float *scaled = block.scaled(r), *rare = block.rare(r);
+    const auto value = [&x](std::size_t place) { return static_cast<double>(x.value_of(place / lanes)[place % lanes]); };
+    double lengths = 0;
+    for (std::size_t place = 0; place <= x.size; ++place) lengths += value(place) * value(place);
+    const double length = std::sqrt(lengths);
+    for (std::size_t place = 0; place <= x.size; ++place) {
+      const auto weight = [&](std::size_t field) { return static_cast<double>(groups_[place / lanes].at[field][place % lanes]); };
+      const double u = scaled[place];
+      to.of(place, implicit) = weight(implicit_w) * u * block.norm[r];
+      to.of(place, arow) = weight(arow_w) * (value(place) / length);
+      to.of(place, adagrad) = weight(adagrad_w) * static_cast<double>(rare[place]) * block.rarity_norm[r];
+      to.of(place, ftrl) = weight(ftrl_w) * u;
+    }
   }
 
   // Learn the row that was scored last.

@@ -10,6 +10,7 @@
 #include "panel/doubles.hpp"
 #include "panel/feature_table.hpp"
 #include "panel/floats.hpp"
+#include "panel/parts.hpp"
 #include "panel/state.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -39,6 +40,18 @@ class ThirdMembers {
     scores[hinge] = norm * sum(z_hinge);
     scores[sgd] = sum(z_sgd);
     scores[winnow] = sum(z_winnow);
+  }
+
+  // What each place of the row that was scored last adds to the scores.
+  void explain(const Row& x, const float* scaled, double norm, Parts& to) const {
+    for (std::size_t place = 0; place <= x.size; ++place) {
+      const auto product = [&](std::size_t field) {
+        return static_cast<double>(groups_[place / lanes].at[field][place % lanes]) * static_cast<double>(scaled[place]);
+      };
+      to.of(place, hinge) = product(hinge_w) * norm;
+      to.of(place, sgd) = product(sgd_w);
+      to.of(place, winnow) = product(winnow_w);
+    }
   }
 
   // Learn the row that was scored last.

@@ -140,6 +140,15 @@ class ClassPlay {
     return Fault::none;
   }
 
+  // Predict one row, and return what its parts add to the scores of the members.
+  template <class Index, class Value, class TokenOf>
+  Fault explain(const Row<Index, Value>& x, panel::Parts& to, std::size_t& at, TokenOf token_of) {
+    if (const Fault fault = learnable_below(x, slots() + x.beyond, at); fault != Fault::none) return fault;
+    core_->explain(copied(x, token_of), to);
+    return Fault::none;
+  }
+  float scale_of(std::size_t slot) const { return core_->scale_of(slot); }
+
   template <class Rows>
   Stop play(const Rows& batch, const std::int8_t*, std::uint8_t*, double*) {
     of_classes.expect(static_cast<std::size_t>(batch.rows), record.limit_bytes);

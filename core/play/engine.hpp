@@ -38,7 +38,7 @@ struct Snapshot {
 };
 
 class Engine {
-  // These two come first, because their return types are deduced.
+  // These come first, because their return types are deduced.
   template <class Do>
   auto visit(Do work) {
     return std::visit(work, *play_);
@@ -58,6 +58,16 @@ class Engine {
             return work(play);
         },
         *play_);
+  }
+  static auto tokens_of(const Key* keys) {
+    return [keys](std::size_t k) { return token_of(keys[k]); };
+  }
+  // Call `work` with the game of a panel. Throws std::logic_error for a linear rule.
+  template <class Do>
+  auto of_panel(Do work) {
+    if (PanelPlay* const play = panel()) return work(*play);
+    if (ClassPlay* const play = classes()) return work(*play);
+    throw std::logic_error("a linear rule has no members");
   }
   template <class Result>
   static Result not_linear() {
@@ -149,7 +159,7 @@ class Engine {
                   y, predictions, scores);
     return visit([&](auto& play) { return play_named(play, chunk, first, rows, y, predictions, scores); });
   }
-  // Score the first rows of a chunk of named examples.
+  // Score the first rows of a chunk of named examples. `out` is null for several classes, which have no single score.
   Stop scores(const Chunk& chunk, std::size_t rows, double* out, std::uint8_t* predictions) {
     return visit([&](auto& play) {
       return each_named(play, chunk, 0, rows, [&](std::size_t r, const auto& x, const auto&, const auto* keys, auto*, auto& at) {
@@ -204,6 +214,53 @@ class Engine {
       score = play.normalised(raw);
       positive = play.is_positive(raw);
       return fault;
+    });
+  }
+
+  // Explain the prediction of a panel for one named example, or for the only row of a matrix.
+  Fault explain(NamedRow& example, panel::Parts& to, std::size_t& at) {
+    example.find_slots(names_);
+    return of_panel([&](auto& play) {
+      const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
+      to.value.assign(row.value, row.value + row.size);
+      return play.explain(row, to, at, tokens_of(example.key.data()));
+    });
+  }
+  template <class Batch>
+  Stop explain(const Batch& batch, panel::Parts& to) {
+    return of_panel([&](auto& play) {
+      return each_row<false>(play, batch, [&](const auto& x, std::int64_t, std::size_t& at) {
+        to.index.assign(x.index, x.index + x.size);
+        to.value.assign(x.value, x.value + x.size);
+        return play.explain(x, to, at, PanelPlay::ByIndex{});
+      });
+    });
+  }
+  // What slots from `first` to `last`, each alone in a row with its largest value so far, add to the scores of the members up to
+  // the interactions of single features: members times classes numbers of each slot, all 0 if it was never learned.
+  static constexpr std::size_t members_alone = std::size_t{panel::adagrad_pairs} + 1;
+  std::vector<double> alone(std::size_t first, std::size_t last) {
+    return of_panel([&](auto& play) {
+      std::vector<double> all;
+      panel::Parts of;
+      for (std::size_t slot = first; slot < std::min(last, play.slots()); ++slot) {
+        const auto index = static_cast<std::int32_t>(slot);
+        const double value = play.scale_of(slot);
+        const Row<std::int32_t, double> row{&index, &value, value != 0 ? std::size_t{1} : 0};
+        const Key key = settings().named && slot > 0 ? Key(names_.name(slot - 1)) : Key();
+        std::size_t at = 0;
+        if (settings().named)
+          play.explain(row, of, at, tokens_of(&key));
+        else
+          play.explain(row, of, at, PanelPlay::ByIndex{});
+        if (row.size == 0) {
+          all.insert(all.end(), members_alone * of.classes, 0);
+        } else {
+          all.insert(all.end(), of.of_places.begin(), of.of_places.begin() + static_cast<std::ptrdiff_t>(of.of_places.size() / 2));
+          all.insert(all.end(), of.of_slots.begin(), of.of_slots.end());
+        }
+      }
+      return all;
     });
   }
 
@@ -290,9 +347,6 @@ class Engine {
     if (!found) throw std::invalid_argument("there is no rule '" + rule_ + "'");
   }
 
-  static auto tokens_of(const Key* keys) {
-    return [keys](std::size_t k) { return token_of(keys[k]); };
-  }
   template <class Game, class Index, class Value>
   static Fault score_row(Game& play, const Row<Index, Value>& x, const Key* keys, double& raw, std::size_t& at) {
     if constexpr (is_panel<Game>)

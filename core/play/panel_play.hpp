@@ -163,6 +163,21 @@ class PanelPlay {
     return Fault::none;
   }
 
+  // The same, and what the parts of the row add to the scores of the members.
+  template <class Index, class Value, class TokenOf>
+  Fault explain(const Row<Index, Value>& x, panel::Parts& to, std::size_t& at, TokenOf token_of) {
+    float largest = 0;
+    if (const Fault fault = checked(x, largest, at); fault != Fault::none) return fault;
+    panel::Block& block = blocks_->block();
+    block.features = slots();
+    copy(x, largest, 1, token_of, block);
+    join(block);
+    core_->explain(block, 0, to);
+    block.clear();
+    return Fault::none;
+  }
+  float scale_of(std::size_t slot) { return core_->scale_of(slot); }
+
   template <class Rows>
   Stop play(const Rows& batch, const std::int8_t* y, std::uint8_t* predictions, double* scores) {
     const Batch running(*this, static_cast<std::size_t>(batch.rows), predictions, scores);

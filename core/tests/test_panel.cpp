@@ -1,5 +1,5 @@
 // Tests of the panel without Python: the first rounds by hand, equal bits at all SIMD levels, for all sizes of blocks and with two
-// threads, the bound of the guard, and states of a file.
+// threads, the bound of the guard, explanations, and states of a file.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -235,6 +235,36 @@ void a_prediction_changes_nothing() {
   CHECK(same(asked.core->state(), quiet.core->state()));
 }
 
+// What the places and slots of a row add to each score is the score, up to float32 rounding.
+void the_parts_add_up(Player& panel, const Example& row) {
+  Parts parts;
+  panel.block.clear();
+  row.add_to(panel.block);
+  const Verdict verdict = panel.core->explain(panel.block, 0, parts);
+  CHECK(verdict.logit == parts.logit && parts.scores.size() == members);
+  for (std::size_t i = 0; i < history; ++i) {
+    double total = 0, size = 0;
+    const auto add = [&](double part) { total += part, size += std::fabs(part); };
+    if (i < Parts::place_members)
+      for (std::size_t place = 0; place < parts.places; ++place) add(parts.of(place, i));
+    for (std::size_t slot = 0; i >= coin_pairs && 3 * slot < parts.slots.size(); ++slot)
+      if ((parts.slots[3 * slot + 2] >= 0) == (i >= coin_triples)) add(parts.of_slot(slot, (i - coin_pairs) % 2));
+    CHECK(std::fabs(total - parts.scores[i]) <= 1e-5 * (1 + size));
+  }
+}
+void an_explanation_changes_nothing() {
+  for (const bool extreme : {false, true}) {
+    Player asked(plain_panel(full, false), 500), quiet(plain_panel(full, false), 500);
+    const std::vector<Example> rows = stream(200, 500, extreme);
+    for (std::size_t t = 0; t < rows.size(); ++t) {
+      the_parts_add_up(asked, rows[(7 * t) % rows.size()]);
+      the_parts_add_up(asked, rows[t]);
+      CHECK(asked.play(rows[t]).logit == quiet.play(rows[t]).logit);
+    }
+    CHECK(same(asked.core->state(), quiet.core->state()));
+  }
+}
+
 void a_state_continues() {
   Player whole(plain_panel(full, false), 500);
   const std::vector<Example> rows = stream(300, 500, false);
@@ -297,6 +327,7 @@ int main() {
   a_pipeline_may_end_early();
   the_guard_keeps_its_bound();
   a_prediction_changes_nothing();
+  an_explanation_changes_nothing();
   a_state_continues();
   bad_states_are_refused();
   std::puts("panel: all checks passed");

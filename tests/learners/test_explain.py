@@ -12,7 +12,8 @@ from files import call, shows
 
 import mistakebound as mb
 from mistakebound._support.text import escaped
-from mistakebound.learners.explain import CONSTANT, Features, explanations
+from mistakebound.learners.explain import explanations
+from mistakebound.learners.explanation import CONSTANT
 
 LEARNERS: list[Any] = [
     lambda: mb.Perceptron(bias=0.5),
@@ -62,12 +63,12 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
     scores = np.concatenate([scores for scores, _ in learner.score_parts(source)])
     for each, score in zip(found, scores, strict=True):
         assert each.score == score
-        sizes = [abs(one.adds) for one in each.contributions]
+        sizes = [abs(one.adds) for one in each.terms]
         assert sizes == sorted(sizes, reverse=True)
-        assert sum(one.adds for one in each.contributions) == pytest.approx(score, rel=1e-5, abs=1e-6 * sum(sizes))
-        assert each.label == int(any(one.feature in ("1", "a") for one in each.contributions))
+        assert sum(one.adds for one in each.terms) == pytest.approx(score, rel=1e-5, abs=1e-6 * sum(sizes))
+        assert each.label == int(any(one.name in ("1", "a") for one in each.terms))
         constant = bool(learner.ledger_.rule.bias) or isinstance(learner, (mb.NaiveBayes, mb.DecisionList))
-        assert (CONSTANT in [one.feature for one in each.contributions]) == constant
+        assert (CONSTANT in [one.name for one in each.terms]) == constant
     new = tmp_path / "new"
     texts = {
         "svm": "1 1:1 99:1\n",
@@ -77,8 +78,8 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
     }
     new.write_text(texts[format])
     (one,) = explanations(learner, mb.Source(new))
-    assert {each.feature for each in one.contributions} >= ({"1", "99"} if format == "svm" else {"a", "zz"})
-    assert sum(each.adds for each in one.contributions) == pytest.approx(one.score, rel=1e-5, abs=1e-7)
+    assert {each.name for each in one.terms} >= ({"1", "99"} if format == "svm" else {"a", "zz"})
+    assert sum(each.adds for each in one.terms) == pytest.approx(one.score, rel=1e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("make", [mb.NaiveBayes, mb.DecisionList, mb.AveragedPerceptron])
@@ -89,10 +90,10 @@ def test_repeated_words_are_one_feature(make: Any, tmp_path: Path) -> None:
     learner = make()
     learner.run(mb.Source(tmp_path / "a.vw"))
     (found,) = explanations(learner, mb.Source(tmp_path / "b.vw"))
-    values = {one.feature: one.value for one in found.contributions if one.feature != CONSTANT}
+    values = {one.name: one.value for one in found.terms if one.name != CONSTANT}
     assert values == {"a": 2.0, "new": 2.0, "b": 1.0}
     assert found.score == learner.score_one({"a": 2, "new": 2, "b": 1})
-    assert sum(one.adds for one in found.contributions) == pytest.approx(found.score)
+    assert sum(one.adds for one in found.terms) == pytest.approx(found.score)
 
 
 @pytest.mark.parametrize("make", LEARNERS)
@@ -135,9 +136,9 @@ def test_reductions_read_files_as_they_read_arrays(parameters: dict[str, Any], t
     found = list(explanations(learner, mb.Source(path)))
     assert [each.prediction for each in found] == predicted.tolist()
     for each in found:
-        assert sum(one.adds for one in each.contributions) == pytest.approx(each.score)
-    assert "not 3" in [one.feature for one in found[0].contributions]
-    assert Features(learner).largest(1)[0][0].split()[-1] in "012"
+        assert sum(one.adds for one in each.terms) == pytest.approx(each.score)
+    assert "not 3" in [one.name for one in found[0].terms]
+    assert learner.feature_weights(top=1)[0].name.split()[-1] in "012"
     path.write_text("1 1:0.5\n")
     with pytest.raises(mb.StreamError, match="x.svm:1: feature 1 is 0.5") as caught:
         list(learner.score_parts(mb.Source(path)))
@@ -152,11 +153,11 @@ def test_explain_command(tmp_path: Path) -> None:
     (found,) = explanations(mb.load(model), mb.Source(path), 5)
     assert shows(lines[0], f"{path}:5: ", f" {found.prediction}, ", f" {found.label}")
     assert lines[1].startswith(f"score {found.score:.6g} ")
-    assert lines[3].split() == [f"{x:.6g}" for x in (found.contributions[0].adds, found.contributions[0].value)] + [
-        f"{found.contributions[0].weight:.6g}",
-        found.contributions[0].feature,
+    assert lines[3].split() == [f"{x:.6g}" for x in (found.terms[0].adds, found.terms[0].value)] + [
+        f"{found.terms[0].weight:.6g}",
+        found.terms[0].name,
     ]
-    assert lines[-1].endswith("features)")
+    assert lines[-1].endswith(" more terms)")
     assert call("explain", model, path).count("predicted") == 3
     for line in call("explain", model, path, "--json", "--first", 80, "--top", 1).splitlines():
         found = json.loads(line)

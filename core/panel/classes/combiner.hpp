@@ -10,6 +10,7 @@
 #include "panel/classes/mixers.hpp"
 #include "panel/classes/new_label.hpp"
 #include "panel/classes/scores.hpp"
+#include "panel/parts.hpp"
 #include "panel/roster.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -58,6 +59,17 @@ class ClassCombiner {
   template <class Visit>
   void each_expert(Visit visit) const {
     for (const Distribution& expert : experts_) visit(expert);
+  }
+
+  // The members' scores of a row, and how they are weighed.
+  void explain(const ClassScores& z, std::size_t classes, Parts& to) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const float* const of = z.of(member_[i]);
+      to.scores.insert(to.scores.end(), of, of + classes);
+      to.factors.push_back(factor_[i]);
+    }
+    for (const double* weights : {fast_.at, slow_.at, gradient_.at}) to.mixing.insert(to.mixing.end(), weights, weights + count_);
+    to.shares = shares();
   }
 
   // Learn the label of the row that was predicted last. `classes`: those seen before; `seen_before`: rows with the label.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "panel/classes/state.hpp"
+#include "panel/parts.hpp"
 #include "panel/roster.hpp"
 
 namespace mistakebound::panel {
@@ -29,6 +30,9 @@ class ClassCore {
   // Of the row that was predicted last: the probability of each seen class, and after them that of a new label.
   virtual const std::vector<double>& probabilities() const = 0;
   virtual ClassAdvice advice() const = 0;  // on the row that was predicted last, before it is learned
+  // Predict a row, and what its parts add to the scores.
+  virtual void explain(const ClassRow& row, Parts& to) = 0;
+  virtual float scale_of(std::size_t feature) const = 0;  // largest |x| so far; 0 for a feature that was never learned
   // Learn the label of the row that was predicted last. A label equal to classes() is a new one. If memory is short, it throws
   // before anything changes.
   virtual void learn(const ClassRow& row, std::int32_t label, double weight) = 0;

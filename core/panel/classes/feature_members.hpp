@@ -13,6 +13,7 @@
 #include "panel/classes/feature_steps.hpp"
 #include "panel/classes/priors.hpp"
 #include "panel/classes/views.hpp"
+#include "panel/parts.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -48,6 +49,37 @@ class FeatureMembers {
       z.of(prior)[k] = static_cast<float>(priors.log_share[k]);
     }
     for (std::size_t k = 0; k < classes; ++k) z.of(eg)[k] *= .5f;
+  }
+
+  // What each place of the row that was scored last adds to the scores.
+  void explain(const ClassRow& x, const Views& v, const Priors& priors, std::size_t classes, Parts& to) const {
+    const double shrink = 1 / std::max(1.0, static_cast<double>(x.size) / 24);
+    std::vector<double> fourths(classes), fourth(classes);
+    for (std::size_t q = 0; q <= x.size; ++q) {
+      const auto view = linear_views(v, q);
+      const bool feature = q < x.size;
+      if (feature) {
+        const float square = v.absence[q] * v.absence[q];
+        std::fill(fourth.begin(), fourth.end(), square * square);
+        for (std::size_t k = 0; k < classes; ++k) to.of(q, list, k) = static_cast<double>(square * square * v.absence[q]);
+      }
+      cells.each(owner_of(x, q), [&](std::int32_t label, const Block& cell, std::size_t j) {
+        const auto k = static_cast<std::size_t>(label);
+        for (std::size_t f = 0; f < linear_fields; ++f)
+          to.of(q, linear_member[f], k) = static_cast<double>(cell.at[f][j]) * static_cast<double>(view[f]);
+        to.of(q, eg, k) *= .5;
+        if (!feature) return;
+        const Evidence e(eight(cell.at[cell_count][j]), v.scaled[q], v.count[q], v.absence[q], eight(priors.share[k]), eight(priors.rest[k]),
+                         eight(priors.narrow_logit[k]));
+        to.of(q, bayes, k) = shrink * static_cast<double>(first_of(e.for_bayes));
+        fourth[k] = static_cast<double>(first_of(e.fourth)), to.of(q, list, k) = static_cast<double>(first_of(e.fifth));
+      });
+      for (std::size_t k = 0; feature && k < classes; ++k) fourths[k] += fourth[k];
+    }
+    for (std::size_t k = 0; k < classes; ++k) {
+      for (std::size_t q = 0; q < x.size; ++q) to.of(q, list, k) = fourths[k] > 1e-9 ? to.of(q, list, k) / fourths[k] : 0;
+      to.of(x.size, bayes, k) = priors.log_share[k], to.of(x.size, list, k) = priors.logit[k];
+    }
   }
 
   // Allocate memory for what `learn` adds.
@@ -91,6 +123,11 @@ class FeatureMembers {
 
   static std::size_t owner_of(const ClassRow& x, std::size_t q) { return q < x.size ? x.owner[q] : constant_owner; }
 
+  static float first_of(Floats eight_of) {
+    float at[lanes];
+    store(at, eight_of);
+    return at[0];
+  }
   // What a feature says about eight classes, for naive Bayes and for the decision list.
   struct Evidence {
     Floats for_bayes, fourth, fifth;

@@ -40,6 +40,17 @@ class ClassPanel final : public ClassCore {
     return verdict_ = combiner_.predict(z_, classes());
   }
   const std::vector<double>& probabilities() const override { return combiner_.probabilities(); }
+  void explain(const ClassRow& x, Parts& to) override {
+    const ClassVerdict verdict = predict(x);
+    to.start(x.size, classes());
+    to.prediction = verdict.prediction, to.overridden = verdict.overridden, to.probabilities = probabilities();
+    if (classes() == 0) return;
+    of_features_.explain(x, views_, priors_, classes(), to);
+    to.add_slots(views_.tokens(x, of_features_.records.data(), combiner_.rounds()), views_.used.counts);
+    of_slots_.explain(views_.used, to);
+    combiner_.explain(z_, classes(), to);
+  }
+  float scale_of(std::size_t feature) const override { return of_features_.records.data()[feature + before_owners].scale; }
 
   ClassAdvice advice() const override {
     ClassAdvice it;

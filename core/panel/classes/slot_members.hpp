@@ -8,6 +8,7 @@
 
 #include "panel/classes/active_cells.hpp"
 #include "panel/classes/views.hpp"
+#include "panel/parts.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -46,6 +47,18 @@ class SlotMembers {
       const float value = used.counts[order] > 0 ? used.values[order] : 0;
       for (std::size_t k = 0; k < classes; ++k) coins[k] += value * coins_[k], adagrads[k] += value * adagrads_[k];
     }
+  }
+
+  // What each interaction adds to the scores.
+  void explain(const SlotNumbers& used, Parts& to) const {
+    std::size_t slot = 0;
+    for (std::size_t order = 0; order < 3; ++order)
+      for (std::size_t n = 0; n < used.counts[order]; ++n, ++slot)
+        cells.each(used.orders[order][n], [&](std::int32_t label, const Block& cell, std::size_t j) {
+          const auto k = static_cast<std::size_t>(label);
+          to.of_slot(slot, 0, k) = static_cast<double>(cell.at[slot_coin_w][j]) * static_cast<double>(used.values[order]);
+          to.of_slot(slot, 1, k) = static_cast<double>(cell.at[slot_adagrad_w][j]) * static_cast<double>(used.values[order]);
+        });
   }
 
   void make_room(const SlotNumbers& used) {

@@ -54,6 +54,14 @@ class Views {
     make_slots(x, records, rounds);
   }
 
+  // Which non-zeros have tokens.
+  static std::vector<std::int32_t> tokens(const ClassRow& x, const FeatureRecord* records, double rounds) {
+    std::vector<std::int32_t> found;
+    if (x.size <= most_for_tokens)
+      each_token(x, records, rounds, [&found](std::size_t k, std::uint64_t) { found.push_back(static_cast<std::int32_t>(k)); });
+    return found;
+  }
+
   // Move the scale and the moments of each feature, and count it.
   static void learn(const ClassRow& x, FeatureRecord* records, double weight) {
     constexpr double largest_spread = 1e38;
@@ -80,17 +88,22 @@ class Views {
   void make_slots(const ClassRow& x, const FeatureRecord* records, double rounds) {
     used.clear();
     if (size > most_for_tokens) return;
-    const bool narrow = size <= most_for_pairs;
-    for (std::size_t k = 0; k < size; ++k) {
-      const FeatureRecord& record = records[x.owner[k]];
-      if (!narrow && 4 * (static_cast<double>(record.seen) + 1) < rounds) continue;
-      const std::uint64_t interval = interval_of(static_cast<double>(x.value[k]), record);
-      if (narrow || interval != 0) used.add(x.token_of(k), interval);
-    }
-    if (narrow)
+    each_token(x, records, rounds, [&](std::size_t k, std::uint64_t interval) { used.add(x.token_of(k), interval); });
+    if (size <= most_for_pairs)
       used.make_all();
     else
       used.make_singles();
+  }
+  // Call `visit(k, interval)` for each non-zero that has a token.
+  template <class Visit>
+  static void each_token(const ClassRow& x, const FeatureRecord* records, double rounds, Visit visit) {
+    const bool narrow = x.size <= most_for_pairs;
+    for (std::size_t k = 0; k < x.size; ++k) {
+      const FeatureRecord& record = records[x.owner[k]];
+      if (!narrow && 4 * (static_cast<double>(record.seen) + 1) < rounds) continue;
+      const std::uint64_t interval = interval_of(static_cast<double>(x.value[k]), record);
+      if (narrow || interval != 0) visit(k, interval);
+    }
   }
   // The interval of half a deviation that x falls into; 0 if the feature never had another value.
   static std::uint64_t interval_of(double x, const FeatureRecord& record) {

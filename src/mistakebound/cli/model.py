@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,15 @@ from mistakebound._support.text import escaped
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
 from mistakebound.cli.output import as_flag, note
+from mistakebound.data.labels import plain_label
+from mistakebound.learners.explanation import CONSTANT
 from mistakebound.learners.linear import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mistakebound.data.remarks import Remark
-    from mistakebound.learners.explain import Explanation
+    from mistakebound.learners.explanation import Explanation
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -64,15 +67,39 @@ def show_remarks(remarks: Iterable[Remark]) -> None:
             note(remark.text(as_flag))
 
 
+of_class = click.option(
+    "--class",
+    "of_class",
+    metavar="LABEL",
+    help="Of a panel: the label whose logit is shown. By default, the positive label; of more than two labels, the "
+    "predicted one.",
+)
+
+
+def label_of(text: str | None) -> Any:
+    """Return the label that a text on the command line stands for."""
+    return None if text is None else plain_label(text.encode())
+
+
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")
 @click.argument("model", type=click.Path(exists=True))
 @click.option("--top", default=20, show_default=True, type=click.IntRange(0), help="How many weights; 0 for all.")
+@click.option(
+    "--class",
+    "of_class",
+    metavar="LABEL",
+    help="Of a panel: the weights for the logit of this label. By default, the "
+    "positive label, or each of more than two labels.",
+)
 @click.option("--zero-based", is_flag=True, help="The svmlight file counts from 0.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the list.")
-def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
+def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_json: bool) -> None:
     r"""Show the largest weights of a saved model, and what its constant feature adds, if it has one.
 
-    A panel, the default learner, has no single weight for each feature: learn a linear model for that.
+    The weight of a feature of a linear model is what a value of 1 adds to the score. The weight of a feature of a
+    panel, the default learner, is what it adds to the logit of an example that has only this feature, with its largest
+    absolute value so far, if nothing else is known. Pairs of features have no weights: 'mistakebound explain' shows
+    them.
 
     \b
     Names of features of a table:
@@ -85,23 +112,33 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
 
     \b
     Examples:
-      mistakebound run mail.csv --label kind --learner arow --save arow.mb
-      mistakebound weights arow.mb
-      mistakebound weights arow.mb --top 0 --json
+      mistakebound weights model.mb
+      mistakebound weights model.mb --top 0 --json
     """
-    from mistakebound.learners.explain import Features  # noqa: PLC0415 - it needs numpy
+    from mistakebound.learners.explain import explained_labels, weights_and_constant  # noqa: PLC0415 - it needs numpy
 
-    features = Features(load(model), zero_based=zero_based)
-    found, constant = features.largest(top or None), features.constant
+    learner, label = load(model), label_of(of_class)
+    labels = explained_labels(learner) if label is None else [label]
+    found = [(each, *weights_and_constant(learner, label=each, zero_based=zero_based)) for each in labels]
     if as_json:
-        added = 0.0 if constant is None else constant.adds
-        known = len(features.weights) - features.engine.named
-        click.echo(json_of({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
+        objects = [
+            {
+                "features": len(pairs),
+                "intercept": constant or 0.0,
+                "weights": [list(pair) for pair in pairs[: top or None]],
+            }
+            for _, pairs, constant in found
+        ]
+        one = objects[0] if len(labels) == 1 else None
+        click.echo(json_of(one or {"classes": [{"label": each} | o for each, o in zip(labels, objects, strict=True)]}))
         return
-    if constant is not None:
-        click.echo(f"{constant.adds:>14.6g}  {constant.feature}")
-    for name, weight in found:
-        click.echo(f"{weight:>14.6g}  {escaped(name)}")
+    for place, (each, pairs, constant) in enumerate(found):
+        if len(labels) > 1:
+            click.echo(("\n" if place else "") + f"logit of {escaped(each)}")
+        if constant is not None:
+            click.echo(f"{constant:>14.6g}  {CONSTANT}")
+        for name, weight in pairs[: top or None]:
+            click.echo(f"{weight:>14.6g}  {escaped(name)}")
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show why a model makes its predictions.")
@@ -111,35 +148,47 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
 @click.option(
     "--first", default=3, show_default=True, type=click.IntRange(1), help="How many examples, without --line."
 )
-@click.option(
-    "--top", default=10, show_default=True, type=click.IntRange(0), help="How many features of each; 0 for all."
-)
+@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="How many terms of each; 0 for all.")
+@of_class
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of the list.")
 @reading_options
-def explain(model: str, file: str, *, line: int | None, first: int, top: int, as_json: bool, **options: Any) -> None:
+def explain(
+    model: str,
+    file: str,
+    *,
+    line: int | None,
+    first: int,
+    top: int,
+    of_class: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     r"""Show why MODEL makes its predictions for examples of FILE: how much each feature adds to the score.
 
-    The score is the sum of value times weight over all features. If it is at or above the threshold, the prediction is
-    the positive label. The weights of normalized-winnow and balanced-winnow are normalised, as in 'mistakebound
-    weights'.
+    The score of a linear model is the sum of value times weight over all features. If it is at or above the threshold,
+    the prediction is the positive label. The weights of normalized-winnow and balanced-winnow are normalised, as in
+    'mistakebound weights'.
+
+    The score of a panel, the default learner, is the logit ln(p/(1 - p)) of a label with the probability p. It is the
+    sum of what features, pairs and triples of features ("a & b"), the constant and the labels before add to it. Below
+    them are the members of the panel that add most, each with its own logit.
 
     FILE is read with the options of the files that the model was trained on: see 'mistakebound predict --help'.
 
     \b
     Examples:
-      mistakebound run mail.csv --label kind --learner arow --save arow.mb
-      mistakebound explain arow.mb new.csv
-      mistakebound explain arow.mb new.csv --line 3 --top 0 --json
+      mistakebound explain model.mb new.csv
+      mistakebound explain model.mb new.csv --line 3 --top 0 --json
     """
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
     learner = load(model)
     reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
-    found = explanations(learner, reader, line)
+    found = explanations(learner, reader, line, label=label_of(of_class))
     shown_so_far = 0
     for each in islice(found, first if line is None else 1):
         separator = "\n" if shown_so_far else ""
-        click.echo(explanation_as_json(each, top) if as_json else separator + explanation_as_text(each, top))
+        click.echo(explanation_as_json(each, top) if as_json else separator + each.largest(top or None).as_text())
         shown_so_far += 1
     show_remarks(reader.report.remarks)
     if line is not None and not shown_so_far:
@@ -147,31 +196,19 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
         raise click.ClickException(message)
 
 
-def explanation_as_text(found: Explanation, top: int) -> str:
-    """Return an explanation as text, with the ``top`` largest contributions."""
-    label = "" if found.label is None else f", the label is {escaped(found.label)}"
-    sign = ">=" if found.score >= found.threshold else "<"
-    lines = [
-        f"{escaped(found.file)}:{found.line}: predicted {escaped(found.prediction)}{label}",
-        f"score {found.score:.6g} {sign} threshold {found.threshold:.6g}",
-        f"{'adds':>14} {'value':>12} {'weight':>14}  feature",
-    ]
-    listed = found.contributions[: top or None]
-    lines += [
-        f"{each.adds:>14.6g} {each.value:>12.6g} {each.weight:>14.6g}  {escaped(each.feature)}" for each in listed
-    ]
-    rest = found.contributions[len(listed) :]
-    if rest:
-        lines.append(f"{sum(each.adds for each in rest):>14.6g} {'':>12} {'':>14}  ({len(rest)} more features)")
-    return "\n".join(lines)
-
-
 def explanation_as_json(found: Explanation, top: int) -> str:
-    """Return an explanation as one line of JSON, with the ``top`` largest contributions."""
+    """Return an explanation as one line of JSON, with the ``top`` largest terms."""
     names = ("file", "line", "score", "threshold", "prediction", "label")
-    listed = found.contributions[: top or None]
-    features = [
-        {"feature": each.feature, "value": each.value, "weight": each.weight, "adds": each.adds} for each in listed
+    listed = found.terms[: top or None]
+    rest = math.fsum(term.adds for term in found.terms[len(listed) :])
+    as_object = {name: getattr(found, name) for name in names}
+    if not found.members:
+        features = [{"feature": t.name, "value": t.value, "weight": t.weight, "adds": t.adds} for t in listed]
+        return json_of(as_object | {"features": features, "rest": rest})
+    terms = [
+        {"term": t.name, "features": list(t.features), "value": t.value, "adds": t.adds, "by_member": t.by_member}
+        for t in listed
     ]
-    rest = sum(each.adds for each in found.contributions[len(listed) :])
-    return json_of({name: getattr(found, name) for name in names} | {"features": features, "rest": rest})
+    members = [each._asdict() for each in found.members]
+    as_object |= {"of": found.of, "probability": found.probability}
+    return json_of(as_object | {"terms": terms, "rest": rest, "members": members})

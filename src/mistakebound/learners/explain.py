@@ -1,158 +1,158 @@
-"""Explain predictions: the weight of each feature, and what it adds to the score of an example."""
+"""Explain predictions: what each feature adds to the score of an example, and the weights of features."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from mistakebound.play.engine import Reduction, is_panel
+from mistakebound._support.lazy import np
+from mistakebound.data.labels import plain
+from mistakebound.errors import Option, OptionError
+from mistakebound.learners.explanation import Explanation
+from mistakebound.learners.linear_terms import Features, first_index
+from mistakebound.learners.rounds import start_with
+from mistakebound.learners.sklearn import probabilities
+from mistakebound.learners.streams import row_as_stream
+from mistakebound.play.class_engine import ClassEngine
+from mistakebound.play.inputs import as_example
+from mistakebound.play.joined_engine import example_of_part
+from mistakebound.play.parts import parts_of
+from mistakebound.rules.panel import PanelRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound._support.arrays import AnyArray
     from mistakebound.data.parts import Part
     from mistakebound.data.source import Source
     from mistakebound.learners.learner import Learner
-    from mistakebound.play.engine import LearnerEngine
+    from mistakebound.learners.linear_play import LinearPlay
+    from mistakebound.play.faults import RowFault
+    from mistakebound.play.parts import Parts
 
-CONSTANT = "(constant)"
-"""The feature that ``bias`` adds to every example, or the prior of a rule."""
+
+LABEL = Option("class", "label", True)
+"""The label whose logit is explained; on the command line, the option is --class."""
 
 
-@dataclass(frozen=True)
-class Contribution:
-    """What one feature adds to the score of an example."""
+class FeatureWeight(NamedTuple):
+    """The weight of a feature."""
 
-    feature: str
-    value: float
+    name: str
     weight: float
-    added: float | None = None
-    """What it adds, if that is not its value times its weight."""
-
-    @property
-    def adds(self) -> float:
-        """What the feature adds to the score: its value times its weight, unless the rule adds another number."""
-        return self.value * self.weight if self.added is None else self.added
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The score of one example as the sum of ``contributions``, the largest first.
+def explain_one(learner: Learner, x: Any, *, top: int | None = None, label: Any = None) -> Explanation:
+    """Return the score of one example as a sum: what each feature adds to it. Nothing is learned.
 
-    ``label`` is None if the file has no labels.
-    """
-
-    file: str
-    line: int
-    score: float
-    threshold: float
-    prediction: Any
-    label: Any
-    contributions: list[Contribution]
-
-
-class Features:
-    """The features of a learner, by their names in the input, and their normalised weights.
+    The terms of a linear learner are those of its features. A panel also has terms of pairs and triples of features, of
+    a constant, and of the labels before; their sum is its logit. See docs/theory.md, "What adds to a prediction".
 
     Parameters
     ----------
-    learner : Learner
-        A learner that has learned something.
-    zero_based : bool
-        Whether indices of the svmlight file count from 0. Features of a file have the file's indices as names, which
-        count from 1 by default; features of an array have their columns, which count from 0. Not needed for a learner
-        that learned from files: it stores how their indices count.
+    x
+        One example, as for ``predict_one``.
+    top : int, optional
+        Only the largest terms, and one more for the sum of the others. By default, all terms.
+    label : optional
+        Of a panel: the label whose logit is explained. By default, the positive label; of more than two labels, the
+        predicted one.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> spam = mb.Panel(classes=("ham", "spam"))
+    >>> for _ in range(20):
+    ...     spam.learn_one({"win": 1, "money": 1}, "spam")
+    ...     spam.learn_one({"lunch": 1, "money": 1}, "ham")
+    >>> found = spam.explain_one({"win": 1, "money": 1})
+    >>> found.prediction, found.of, found.terms[0].name
+    ('spam', 'spam', 'win')
+    >>> abs(sum(term.adds for term in found.terms) - found.logit) < 1e-9
+    True
     """
-
-    def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
-        self.engine: LearnerEngine = learner._current_play().engine
-        if is_panel(self.engine.rule):
-            message = (
-                "this model is a panel, which has no single weight for each feature; "
-                "a linear learner has one, such as arow (mb.Arow)"
-            )
-            raise ValueError(message)
-        known = learner.known_reading()
-        self.first = 1 if self.engine.growing and not (zero_based or (known and known.zero_based)) else 0
-        weights = self.engine.weights()
-        bias = self.engine.rule.bias
-        self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
-        if not bias and (prior := self.engine.intercept()):
-            self.constant = Contribution(CONSTANT, 1.0, prior)
-        self.weights = weights[:-1] if bias else weights
-        # With names, slot 0 stands for all features that were never learned.
-        self.names = ["", *self.engine.names(len(self.weights))] if self.engine.named else []
-        self._places: dict[str, int] = {}
-
-    def largest(self, count: int | None = None) -> list[tuple[str, float]]:
-        """Return (name, weight) of the ``count`` features with the largest absolute weights; by default, of all."""
-        known = self.weights[1:] if self.engine.named else self.weights
-        order = np.argsort(-np.abs(known), kind="stable")[:count].tolist()
-        return [(self._name(place + self.engine.named), float(known[place])) for place in order]
-
-    def explain(self, part: Part, row: int) -> list[Contribution]:
-        """Return what each feature of a row adds to its score, the largest first."""
-        chunk = part.chunk
-        if self.engine.reduction != Reduction():
-            found = self._reduced(part, row)
-        else:
-            span = range(int(chunk.indptr[row]), int(chunk.indptr[row + 1]))
-            found = [self._one(part, at, float(chunk.value[at])) for at in span]
-            found = self._computed(found) if self.engine.rule.scalars else found
-        found += [] if self.constant is None else [self.constant]
-        return sorted(found, key=lambda each: -abs(each.adds))
-
-    def _computed(self, found: list[Contribution]) -> list[Contribution]:
-        """Return what each feature adds by the formula of the rule. The values of a repeated feature are summed."""
-        summed: dict[str, Contribution] = {}
-        for each in found:
-            value = each.value + (summed[each.feature].value if each.feature in summed else 0.0)
-            summed[each.feature] = replace(each, value=value)
-        adds = self.engine.rule.contributions([(each.weight, each.value) for each in summed.values()])
-        return [replace(each, added=added) for each, added in zip(summed.values(), adds, strict=True)]
-
-    def _one(self, part: Part, at: int, value: float) -> Contribution:
-        if self.engine.named:
-            self._places = self._places or {name: place for place, name in enumerate(self.names) if place}
-            name = part.chunk.name(at).decode()
-            return Contribution(name, value, float(self.weights[self._places.get(name, 0)]))
-        place = int(part.chunk.index[at])
-        weight = float(self.weights[place]) if place < len(self.weights) else self._unknown()
-        return Contribution(str(place + part.first), value, weight)
-
-    def _unknown(self) -> float:
-        """Return the weight of a position beyond all that were learned, which the core computes."""
-        out, positive = np.empty(2), np.empty(2, np.uint8)
-        place = np.array([len(self.weights)], np.int32)
-        self.engine.core.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
-        return float(out[1] - out[0])
-
-    def _reduced(self, part: Part, row: int) -> list[Contribution]:
-        """Return the contributions of the variables that the rule sees in place of those of the example."""
-        seen = self.engine.reduction.rows(self.engine.csr(part, part.rows))
-        values: AnyArray = getattr(seen, "x")[row]  # noqa: B009 - a reduction makes rows dense
-        return [
-            Contribution(self._name(place, part.first), float(values[place]), float(self.weights[place]))
-            for place in np.flatnonzero(values).tolist()
-        ]
-
-    def _name(self, place: int, first: int | None = None) -> str:
-        if self.engine.named:
-            return self.names[place]
-        first = self.first if first is None else first
-        width = self.engine.width or 0
-        if self.engine.reduction.complements:
-            return f"not {place - width + first}" if place >= width else str(place + first)
-        return f"not {place + first}" if self.engine.reduction.conjunction else str(place + first)
+    before = learner._play
+    try:
+        if (row := row_as_stream(learner, x)) is not None:
+            [found] = explanations(learner, row, label=label)
+            return replace(found, file=None, line=None, label=None).largest(top)
+        play, example = start_with(learner, as_example(x))
+        if isinstance(play.engine.rule, PanelRule):
+            parts = parts_of(play.engine, example)
+            return of_panel(play, parts, names_of(parts, first_index(learner)), label).largest(top)
+        score, positive = play.score_one(example)
+        refuse_label(label)
+        terms = Features(learner).of_example(example)
+        return of_linear(play, score, positive, terms).largest(top)
+    finally:
+        if before is None:
+            learner._forget(before)
 
 
-def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> Iterator[Explanation]:
+def feature_weights(learner: Learner, *, top: int | None = None, label: Any = None) -> list[FeatureWeight]:
+    """Return the features with the largest absolute weights, the largest first.
+
+    The weight of a feature of a linear learner is what a value of 1 adds to the score. The weight of a feature of a
+    panel is what it adds to the logit of an example that has only this feature, with its largest absolute value so far,
+    if nothing else is known. Pairs and triples have no weights: they have no names before they occur in an example.
+
+    Parameters
+    ----------
+    top : int, optional
+        How many features; by default, all of them.
+    label : optional
+        Of a panel: the label whose logit it is. By default, the positive label; it is needed for more than two labels.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> spam = mb.Panel(classes=("ham", "spam"))
+    >>> for _ in range(20):
+    ...     spam.learn_one({"win": 1, "money": 1}, "spam")
+    ...     spam.learn_one({"lunch": 1, "money": 1}, "ham")
+    >>> sorted(name for name, weight in spam.feature_weights(top=2))
+    ['lunch', 'win']
+    """
+    return weights_and_constant(learner, top=top, label=label)[0]
+
+
+def weights_and_constant(
+    learner: Learner, *, top: int | None = None, label: Any = None, zero_based: bool = False
+) -> tuple[list[FeatureWeight], float | None]:
+    """Return the largest weights, and what the constant adds, if there is one; ``zero_based`` as in `first_index`."""
+    play = learner._current_play()
+    engine, constant = play.engine, None
+    if isinstance(engine.rule, PanelRule):
+        if isinstance(engine, ClassEngine) and label is None:
+            raise OptionError(LABEL, f" is needed for more than two labels: {listed(play)}")
+        from mistakebound.learners.panel_terms import panel_weights  # noqa: PLC0415 - it needs numpy
+
+        weights, constant = panel_weights(engine, label_of(play, label, 1)[0])
+        first = first_index(learner, zero_based=zero_based)
+        weights = weights[1:] if engine.named else weights
+        names = engine.names(len(weights) + 1) if engine.named else [str(k + first) for k in range(len(weights))]
+        pairs = list(zip(names, weights.tolist(), strict=True))
+    else:
+        refuse_label(label)
+        features = Features(learner, zero_based=zero_based)
+        pairs = features.named_weights()
+        constant = None if features.constant is None else features.constant.adds
+    order = np.argsort([-abs(weight) for _, weight in pairs], kind="stable")[:top]
+    return [FeatureWeight(*pairs[place]) for place in order.tolist()], constant
+
+
+def explained_labels(learner: Learner) -> list[Any]:
+    """Return the labels that have weights of their own: those of several classes; otherwise None (the positive one)."""
+    play = learner._current_play()
+    labels: Any = play.labels
+    return labels.seen if isinstance(play.engine, ClassEngine) else [None]
+
+
+def explanations(
+    learner: Learner, X: Source | Any, line: int | None = None, *, label: Any = None
+) -> Iterator[Explanation]:
     r"""Yield an explanation of each prediction, without learning; with ``line``, only of the example in that line.
 
-    X is a Source, or a DataFrame if the learner learned from files with columns.
+    X is a Source, or a DataFrame if the learner learned from files with columns. ``label`` is that of ``explain_one``.
 
     Examples
     --------
@@ -163,29 +163,105 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
     >>> learner = mb.Perceptron()
     >>> ledger = learner.run(mb.Source(file))
     >>> [found] = explanations(learner, mb.Source(file))
-    >>> found.score, [(each.feature, each.adds) for each in found.contributions]
+    >>> found.score, [(term.name, term.adds) for term in found.terms]
     (-1.25, [('1', -1.0), ('3', -0.25)])
     """
     stream = learner.stream_of(X)
     if stream is None:
         message = f"X must be a Source, or a DataFrame if the learner learned from tables, got {type(X).__name__}"
         raise TypeError(message)
-    features = Features(learner)
-    engine, labels = features.engine, learner._labels
+    features = None
     for part in learner.open_stream(stream, labels_needed=False):
-        scores, positive, fault = learner._start_with_chunk(part.chunk).engine.score_part(part)
-        for row, score in enumerate(scores.tolist()):
+        play = learner._start_with_chunk(part.chunk)
+        panel = isinstance(play.engine.rule, PanelRule)
+        scores, positive, good, fault = scored(play, part)
+        if not panel:
+            refuse_label(label)
+            features = features or Features(learner)
+        for row in range(good):
             found_in = part.line(row)
             if line not in (None, found_in):
                 continue
-            yield Explanation(
-                part.file,
-                found_in,
-                score,
-                engine.rule.threshold,
-                labels.decode(bool(positive[row])),
-                part.label(row),
-                features.explain(part, row),
-            )
-        if error := part.error_at(len(scores), fault.error()) if fault else part.error:
+            if features is None:
+                found = of_panel_row(play, part, row, label)
+            else:
+                found = of_linear(play, float(scores[row]), bool(positive[row]), features.of_part(part, row))
+            yield replace(found, file=part.file, line=found_in, label=part.label(row))
+        if error := part.error_at(good, fault.error()) if fault else part.error:
             raise error.at_round(None)
+
+
+def scored(play: LinearPlay, part: Part) -> tuple[Any, Any, int, RowFault | None]:
+    """Return scores and predictions of a part, how many of its rows are good, and the fault of the next row."""
+    if isinstance(play.engine, ClassEngine):
+        found, ids, fault = play.engine.probabilities_of_part(part)
+        return found, ids, len(ids), fault
+    scores, positive, fault = play.engine.score_part(part)
+    return scores, positive, len(scores), fault
+
+
+def of_panel_row(play: LinearPlay, part: Part, row: int, label: Any) -> Explanation:
+    """Return the explanation of a panel for a row of a file."""
+    engine = play.engine
+    x = example_of_part(part, row) if engine.named else engine.csr(part, 1, row)
+    parts = parts_of(engine, x)
+    return of_panel(play, parts, names_of(parts, part.first), label)
+
+
+def names_of(parts: Parts, first: int) -> list[str]:
+    """Return the names of the features of an example; those by position count from ``first``."""
+    return [each if isinstance(each, str) else str(int(each) + first) for each in parts.features]
+
+
+def of_panel(play: LinearPlay, parts: Parts, names: list[str], label: Any) -> Explanation:
+    """Return the explanation of a panel for an example with these parts."""
+    from mistakebound.learners.panel_terms import panel_logit  # noqa: PLC0415 - it needs numpy
+
+    several = isinstance(play.engine, ClassEngine)
+    number, of = label_of(play, label, parts.prediction if several else 1)
+    found = panel_logit(play.engine, parts, names, number)
+    labels: Any = play.labels
+    prediction = labels.decode(parts.prediction if several else parts.prediction == 1)
+    return Explanation(
+        prediction,
+        found.logit,
+        found.terms,
+        of,
+        probability=found.probability,
+        members=found.members,
+        classes=parts.classes if several else 2,
+    )
+
+
+def of_linear(play: LinearPlay, score: float, positive: bool, terms: list[Any]) -> Explanation:  # noqa: FBT001
+    """Return the explanation of a linear learner with these terms."""
+    rule, labels = play.engine.rule, play.labels
+    probability = None
+    if rule.log_odds:
+        probability = float(probabilities(np.array([score]), np.array([positive]))[0, 1])
+    return Explanation(labels.decode(positive), score, terms, labels.positive, rule.threshold, probability)
+
+
+def label_of(play: LinearPlay, label: Any, default: int) -> tuple[int, Any]:
+    """Return the number of a label, 0 or 1 for two labels, and the label itself; by default, that of a number."""
+    labels: Any = play.labels
+    if label is None:
+        return default, labels.decode(default if isinstance(play.engine, ClassEngine) else bool(default))
+    label = plain(label)
+    known = labels.ids if isinstance(play.engine, ClassEngine) else {labels.negative: 0, labels.positive: 1}
+    if label not in known:
+        raise OptionError(LABEL, f" must be one of the labels {listed(play)}, got {label!r}")
+    return known[label], label
+
+
+def listed(play: LinearPlay) -> str:
+    """Return the labels of a learner, separated by commas."""
+    labels: Any = play.labels
+    known = labels.ids if isinstance(play.engine, ClassEngine) else labels.pair
+    return ", ".join(repr(label) for label in known)
+
+
+def refuse_label(label: Any) -> None:
+    """Raise OptionError for a label that is set for a linear learner."""
+    if label is not None:
+        raise OptionError(LABEL, " is only valid for a panel")

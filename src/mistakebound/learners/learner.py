@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mistakebound._support.text import html_table
 from mistakebound.data.labels import Labels, plain
 from mistakebound.errors import Option, OptionError, setting
-from mistakebound.learners import rounds, sklearn, streams
+from mistakebound.learners import explain, rounds, sklearn, streams
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.parameters import changed_params, get_params, set_params
 from mistakebound.play.engine import NO_ROUNDS, LearnerEngine, Reduction
@@ -39,7 +39,8 @@ class Learner:
     """Base class of the linear learners. A subclass has the id of its rule and the rule's parameters.
 
     The first input decides whether features have names or positions. Prediction never changes the weights; learning
-    predicts first. Some methods are defined as functions in the modules ``rounds``, ``streams`` and ``sklearn``.
+    predicts first. Some methods are defined as functions in the modules ``rounds``, ``explain``, ``streams`` and
+    ``sklearn``.
     """
 
     rule_id: ClassVar[str]
@@ -132,6 +133,7 @@ class Learner:
     ask = rounds.ask
     tell = rounds.tell
     predict_proba_one = sklearn.WithProbabilities(rounds.predict_proba_one)
+    explain_one = explain.explain_one
 
     # ------------------------------------------------------------------ a stream
 
@@ -239,6 +241,8 @@ class Learner:
     def intercept_(self) -> float:
         """The score of an example without features: the weight of the constant feature times ``bias``, or the prior."""
         return self._current_play().intercept()
+
+    feature_weights = explain.feature_weights
 
     def certify(
         self,

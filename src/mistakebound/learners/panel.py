@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from mistakebound.rules.base import Range
 
 NO_WEIGHTS = (
-    "a panel has no single weight for each feature: panel.members() returns the weights of its members; "
-    "a linear learner, such as Arow, has weights of features"
+    "the score of a panel is not a sum of weights: panel.feature_weights() returns what each feature adds to the "
+    "logit, panel.explain_one(x) what adds to one prediction, and panel.members() the weights of the members"
 )
 
 

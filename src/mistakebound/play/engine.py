@@ -317,6 +317,11 @@ class LearnerEngine:
             standings=self.standings,
         )
 
+    def error_of(self, rows: Positional, fault: Fault | None) -> StreamError | None:
+        """Return the error for a fault that the core found in rows, or None."""
+        found = self._fault(rows, rows, fault)
+        return None if found is None else found.error()
+
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
         """Return the fault of the first row that was not played; None if all rows were played."""
         if fault is None:

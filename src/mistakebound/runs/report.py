@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, cast
 
 from mistakebound.errors import add_file_name
-from mistakebound.learners.explain import Features
+from mistakebound.learners.explain import weights_and_constant
+from mistakebound.learners.explanation import CONSTANT
 from mistakebound.learners.panel import Panel
 from mistakebound.runs.panel_facts import panel_facts
 from mistakebound.viz import class_report, panel_report
@@ -74,9 +75,8 @@ def write_report(
         if result.rounds:
             sections.append(panel_report.members(panel_facts(result.learner), ledger.rounds))
     else:
-        features = Features(result.learner)
-        constant = [] if features.constant is None else [(features.constant.feature, features.constant.adds)]
-        largest = [*constant, *features.largest(TOP)]
+        weights, constant = weights_and_constant(result.learner, top=TOP)
+        largest = [*([(CONSTANT, constant)] if constant is not None else []), *weights]
     points = [(0, 0), (result.rounds, result.mistakes)] if result.curve is None else result.curve.to_now()
     text = page(facts, points, largest, shown, mb.__version__, sections)
     with add_file_name(os.fspath(path)), open(path, "w", encoding="utf-8") as file:

@@ -1,0 +1,124 @@
+"""`Explanation`: the score or logit of one prediction as a sum of terms, as data and as text."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from mistakebound._support.text import escaped, many
+
+CONSTANT = "(constant)"
+"""The feature that ``bias`` adds to every example, or the prior of a rule; of a panel, both."""
+HISTORY = "(labels before)"
+"""What a panel predicts from the last labels."""
+GUARD = "(guard)"
+"""What the guard of a panel adds when it overrides the mixture."""
+UNIFORM = "(uniform)"
+"""The logit of 1/K, which each of K classes has if nothing is known."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one feature, one interaction or another part of a learner adds to a score."""
+
+    name: str
+    """Of an interaction, the names of its features, joined by " & "."""
+    adds: float
+    value: float | None = None
+    """The value of the feature; None for all other terms."""
+    weight: float | None = None
+    """The weight of the feature; None for a panel."""
+    features: tuple[str, ...] = ()
+    """The names of the features: one, or those of an interaction; empty for all other terms."""
+    by_member: dict[str, float] = field(default_factory=dict)
+    """Of a panel: what the term adds through each member."""
+
+
+class MemberShare(NamedTuple):
+    """What one member of a panel adds to the logit."""
+
+    name: str
+    logit: float
+    """Its own logit of the label, from its own probability."""
+    adds: float
+    """What it adds to the logit of the panel: the sum over all terms."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The score of one example as the sum of ``terms``, the largest first."""
+
+    prediction: Any
+    score: float
+    """w·x; of a learner with probabilities, the logit of ``of``."""
+    terms: list[Term]
+    of: Any
+    """The label whose score it is: the positive one; with more than two labels, the predicted one."""
+    threshold: float = 0.0
+    """The score at which the prediction changes, with two labels."""
+    probability: float | None = None
+    """Of the label ``of``; None if the learner has no probabilities."""
+    members: list[MemberShare] = field(default_factory=list)
+    """The members of a panel, the largest first."""
+    classes: int = 2
+    """Number of labels so far."""
+    file: str | None = None
+    line: int | None = None
+    label: Any = None
+    """The label in the file, if it has one."""
+
+    @property
+    def logit(self) -> float | None:
+        """The score, if the learner has probabilities: ln(p/(1 − p)) of the label ``of``."""
+        return None if self.probability is None else self.score
+
+    def largest(self, count: int | None) -> Explanation:
+        """Return a copy with the ``count`` largest terms, and one term for the sum of the others."""
+        if count is None or count >= len(self.terms):
+            return self
+        rest = self.terms[count:]
+        by_member: dict[str, float] = {}
+        for term in rest:
+            for name, adds in term.by_member.items():
+                by_member[name] = by_member.get(name, 0.0) + adds
+        total = Term(f"({many(len(rest), 'more term')})", math.fsum(term.adds for term in rest), by_member=by_member)
+        return replace(self, terms=[*self.terms[:count], total])
+
+    def as_text(self, members: int = 5) -> str:
+        """Return a table of the terms, and of the members of a panel that add most."""
+        lines = [self._heading(), self._score()]
+        weights = any(term.weight is not None for term in self.terms)
+        lines.append(f"{'adds':>14} {'value':>12} " + (f"{'weight':>14}  feature" if weights else " feature"))
+        for term in self.terms:
+            weight = f"{number(term.weight):>14} " if weights else ""
+            lines.append(f"{term.adds:>14.6g} {number(term.value):>12} {weight} {escaped(term.name)}")
+        if self.members:
+            lines.append(f"{'adds':>14} {'its logit':>12}  member")
+            lines += [
+                f"{each.adds:>14.6g} {each.logit:>12.6g}  {escaped(each.name)}" for each in self.members[:members]
+            ]
+            rest = self.members[members:]
+            if rest:
+                adds = math.fsum(each.adds for each in rest)
+                lines.append(f"{adds:>14.6g} {'':>12}  ({many(len(rest), 'more member')})")
+        return "\n".join(line for line in lines if line)
+
+    def _heading(self) -> str:
+        where = "" if self.file is None else f"{escaped(self.file)}:{self.line}: "
+        label = "" if self.label is None else f", the label is {escaped(self.label)}"
+        return f"{where}predicted {escaped(self.prediction)}{label}"
+
+    def _score(self) -> str:
+        if self.members:
+            return f"logit of {escaped(self.of)} {self.score:.6g}, probability {self.probability:.6g}"
+        sign = ">=" if self.score >= self.threshold else "<"
+        return f"score {self.score:.6g} {sign} threshold {self.threshold:.6g}"
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+
+def number(value: float | None) -> str:
+    """Return a number as text; nothing for None."""
+    return "" if value is None else f"{value:.6g}"
