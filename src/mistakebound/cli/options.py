@@ -165,7 +165,7 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 # ---------------------------------------------------------------------- the learner
 
 DEFAULT = "panel"
-PARAMETERS = (*OPTIONS, "members", "update_margin", "bias", "classes")
+PARAMETERS = (*OPTIONS, "members", "max_features", "update_margin", "bias", "classes")
 """Parameters of learners that are options of commands."""
 
 
@@ -181,6 +181,14 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
     options.append(
         click.option(
             "--members", metavar="NAMES", help="Of the panel: all, lean (faster), or names separated by commas."
+        )
+    )
+    options.append(
+        click.option(
+            "--max-features",
+            metavar="N",
+            type=click.IntRange(1),
+            help="Of the panel: drop the rarest features if there are more than N; for endless streams.",
         )
     )
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]

@@ -190,6 +190,8 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
         lines.append(
             f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}{error}"
         )
+    if dropped := found.get("panel", {}).get("dropped_features"):
+        lines.append(f"features      {many(dropped, 'rare feature')} dropped because of --max-features")
     for leader in (each for each in found.get("panel", {}).get("members", ()) if each["leads_since"] is not None):
         counted = f"{many(leader['mistakes'], 'mistake')}, log loss {leader['log_loss']:.4f}"
         if found["panel"]["rounds"] > rounds:

@@ -54,6 +54,7 @@ class ClassPlay(LinearPlay):
                 raise fault.error()
             predicted = int(predictions[0])
         self.labels = labels
+        self.limit_features()
         return predicted
 
     def ask(self, x: Any) -> Asked:
@@ -68,6 +69,7 @@ class ClassPlay(LinearPlay):
         labels = self.labels.copy()
         self.engine.tell_class(of_classes(held) if isinstance(held, ServedExample) else held, labels.id_of(y))
         self.labels = labels
+        self.limit_features()
 
     # ------------------------------------------------------------------ many examples
 

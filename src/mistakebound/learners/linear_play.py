@@ -103,6 +103,7 @@ class LinearPlay:
                 raise played.fault.error()
             positive = bool(played.positive[0])
         self.labels = labels
+        self.limit_features()
         return positive
 
     def ask(self, x: Any) -> Asked:
@@ -134,6 +135,7 @@ class LinearPlay:
         labels = self.labels.copy()
         self.engine.tell(held, labels.sign(y))
         self.labels = labels
+        self.limit_features()
 
     # ------------------------------------------------------------------ many examples
 
@@ -223,6 +225,13 @@ class LinearPlay:
                 return ledger, part.error_at(row, fault.error())
             return ledger, part.bad_label(row, labels.objection(label), pair)
         return ledger, part.error if last == part.rows else None
+
+    def limit_features(self) -> None:
+        """Drop rare features of a panel, if there are more than ``max_features``."""
+        if self.engine.max_features is not None:
+            from mistakebound.play.feature_limit import apply_limit  # noqa: PLC0415 - few learners have a limit
+
+            apply_limit(self.engine)
 
     def look_ahead(self, y: AnyArray) -> None:
         """Set the two labels from the first two different labels of a batch."""

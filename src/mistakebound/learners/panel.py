@@ -110,6 +110,10 @@ class Panel(Learner):
     threads : int, optional
         1 or 2; the result does not depend on it. The default is 2 if there are at least two processors, or at least
         three for text files, because one of them parses the text. With members from outside it is always 1.
+    max_features : int, optional
+        Bound on the number of features with names, for streams without an end; by default there is none. After every
+        1,024th round, if there are more, a quarter of them is dropped: those that occurred least often, and of these
+        the oldest. ``dropped_features_`` counts them.
     classes : sequence, optional
         The labels: (negative, positive), or more than two. By default, the labels of the first batch count; of two
         labels, the greater one is positive. A label that is not among them may occur at any time. A third label
@@ -141,11 +145,13 @@ class Panel(Learner):
         members: str | Sequence[Any] = "all",
         *,
         threads: int | None = None,
+        max_features: int | None = None,
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.members = members
         self.threads = threads
+        self.max_features = max_features
         self.classes = classes
         self.keep_bytes = keep_bytes
 
@@ -223,6 +229,11 @@ class Panel(Learner):
         """Return a function that returns the smaller bound of the two theorems; it is known in every round."""
         super().known_bound(relevant)  # raises for a number of relevant features
         return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
+
+    @property
+    def dropped_features_(self) -> int:
+        """Number of features that were dropped, because there were more than ``max_features``."""
+        return self._current_play().engine.dropped
 
     # ------------------------------------------------------------------ files
 
@@ -304,6 +315,11 @@ class Panel(Learner):
         if self._play is None:
             self.expect_labels(np.array(list(map(plain_label, part.labels)), object) if y is None else y)
         play = self._start_with_chunk(part.chunk)
+        if play.engine.max_features is not None:
+            from mistakebound.play.feature_limit import rounds_left  # noqa: PLC0415 - few learners have a limit
+
+            end = part.rows if last is None else min(last, part.rows)
+            last = min(end, first + rounds_left(play.engine))
         ledger, wrong = play.run_part(part, first, last, y, scores=scores)
         if wrong is not None and not self.several and wrong.kind == "third label":
             from mistakebound.learners.class_rounds import with_third_label  # noqa: PLC0415 - few have several classes
@@ -312,6 +328,7 @@ class Panel(Learner):
             ledger, wrong = with_third_label(
                 self, done, wrong, lambda play: play.run_part(part, begin, last, y, scores=scores, done=done)
             )
+        self._current_play().limit_features()
         return ledger, wrong
 
     # ------------------------------------------------------------------ starting
@@ -327,6 +344,7 @@ class Panel(Learner):
         from mistakebound.learners.class_play import new_play  # noqa: PLC0415 - few have several classes
 
         play = new_play(mask_of(own), 0 if growing else width, self._keep_bytes(), labels, growing=growing)
+        play.engine.max_features = self._feature_limit(named=width is None)
         with LOCK:
             self._play = self._play or play
             return self._play
@@ -373,6 +391,7 @@ class Panel(Learner):
         if isinstance(engine, JoinedEngine):
             engine.joined = [(name, fresh(member)) for name, member in others]
         engine.core.use_threads(1 if others else threads)
+        engine.max_features = self._feature_limit(named=width is None)
         return engine
 
     def _current_play(self) -> LinearPlay:
@@ -387,6 +406,8 @@ class Panel(Learner):
         return LinearPlay(self._new_engine(0), labels)
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
+        with suppress(OptionError):  # set_params may have set a value that only the next fit checks
+            engine.max_features = self._feature_limit(named=engine.named)
         if self.several:
             from mistakebound.learners.class_play import ClassPlay  # noqa: PLC0415 - few have several classes
 
@@ -402,6 +423,14 @@ class Panel(Learner):
         if is_new and not self.several and self.threads is None and processors() <= 2 and chunk.is_parsed:
             play.engine.core.use_threads(1)  # the other processor parses the text
         return play
+
+    def _feature_limit(self, *, named: bool) -> int | None:
+        limit: Any = self.max_features
+        if limit is None:
+            return None
+        if isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1:
+            raise OptionError(Option("max_features", "max_features", limit), f" must be at least 1, got {limit!r}")
+        return int(limit) if named else None  # features by position are as many as the widest row has
 
     def _threads(self) -> int:
         if self.threads is None:

@@ -12,6 +12,7 @@ from mistakebound._core import Engine
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import fields, is_list_of, need, number, whole
 from mistakebound.errors import ModelError
+from mistakebound.models.learner_state import read_dropped
 from mistakebound.models.names import name_tensors, read_names
 from mistakebound.models.parameters import construct, encode
 from mistakebound.play.class_engine import empty_engine
@@ -78,12 +79,16 @@ def describe_classes(engine: ClassEngine) -> tuple[dict[str, Any], dict[str, Any
     }
     if len(late[0]):
         described["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
+    if engine.dropped:
+        described["dropped"] = engine.dropped
     return described, {name: np.ascontiguousarray(tensors[name]) for name in TENSORS}
 
 
 def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyArray], classes: int) -> ClassEngine:
     """Return the state that a file contains; raise ModelError if it is not valid. ``classes`` have occurred."""
-    stored_late = described.pop("late", None) if isinstance(described, dict) else None
+    stored_late, dropped = (
+        described.pop(name, None) if isinstance(described, dict) else None for name in ("late", "dropped")
+    )
     parameters, width, growing, counts, keeping, log_loss, brier = fields(described, *LIFE, path="life")
     grows = type(growing) is bool and (width is not None or not growing)
     need(grows, "life.growing must be true or false, and true only with a width", "life.growing")
@@ -97,6 +102,7 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
     slots = len(names) + 1 if width is None else width
     owners = _owners(tensors["features"], slots, named=width is None, learned=rounds > 0)
     engine = _empty(kind, parameters, width, growing=growing)
+    engine.dropped = read_dropped(dropped, named=engine.named)
     limit: int = engine.core.__getstate__()[0][LIMIT]
     _check_record(tensors, rounds, mistakes, classes, limit)
     _check_leads(tensors["leads"], len(engine.member_names), rounds)

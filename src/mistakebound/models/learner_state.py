@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine
 from mistakebound._support.lazy import np
-from mistakebound._support.schema import fields, from_json, is_list_of, need
+from mistakebound._support.schema import fields, from_json, is_list_of, need, whole
 from mistakebound.errors import ModelError
 from mistakebound.models import panel_state
 from mistakebound.models.container import DTYPES
@@ -55,7 +55,7 @@ WIDTH, LIMIT = 7, 8
 """Places of the width and of ``keep_bytes`` in the settings of the core."""
 LATE_BYTES = 16
 """Memory of a late outcome, which ``keep_bytes`` limits."""
-OPTIONAL = ("late", "measures")
+OPTIONAL = ("late", "measures", "dropped")
 """Fields of the state that are absent if there is nothing to store."""
 
 
@@ -93,13 +93,15 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
         described["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
     if measures is not None:
         described["measures"] = write_measures(measures)
+    if engine.dropped:
+        described["dropped"] = engine.dropped
     types = tensors_of(engine.rule.id)
     return described, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in types.items()}
 
 
 def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     """Return the state that a file contains; raise ModelError if it is not valid."""
-    late, measured = (described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL)
+    late, measured, dropped = (described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL)
     parameters, width, growing, counts, sums, keeping = fields(
         described, "parameters", "width", "growing", "counts", "sums", "keeping", path="life"
     )
@@ -128,6 +130,7 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     need(engine.named or not names, "features by position cannot have names", "name_offsets")
     allowed = set(parameters) <= set(_parameters_in_force(engine, 0))
     need(allowed, "life.parameters has a parameter that does not affect learning, such as classes", "life.parameters")
+    engine.dropped = read_dropped(dropped, named=engine.named)
     fresh = engine.core.__getstate__()
     settings = list(fresh[0])
     settings[WIDTH] = width if growing else settings[WIDTH]
@@ -149,6 +152,13 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     except (ValueError, MemoryError) as error:
         raise ModelError(str(error), field="life") from None
     return engine
+
+
+def read_dropped(value: Any, *, named: bool) -> int:
+    """Return the number of dropped features; raise ModelError if it is not valid."""
+    found = 0 if value is None else whole(value, "life.dropped", 1)
+    need(named or not found, "life.dropped must be absent for features by position", "life.dropped")
+    return found
 
 
 class History(NamedTuple):

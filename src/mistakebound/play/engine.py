@@ -97,6 +97,11 @@ class LearnerEngine:
         Whether the number of features by position may grow, as it does when a file is read.
     """
 
+    max_features: int | None = None
+    """The limit on the number of named features; None for no limit. ``play.feature_limit`` applies it."""
+    dropped = 0
+    """Features that were dropped, because there were more."""
+
     def __init__(
         self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction, *, growing: bool = False
     ) -> None:
@@ -127,7 +132,7 @@ class LearnerEngine:
     @property
     def direct(self) -> bool:
         """Whether the core alone predicts and learns, so that it may be called directly."""
-        return True
+        return self.max_features is None
 
     @property
     def standings(self) -> Standings | None:

@@ -98,10 +98,12 @@ class Contender:
             return
         start = time.perf_counter()
         try:
-            ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
-            self.curve.add(ledger)
-            if not ledger.several:
-                self.positives += ledger.positive_labels
+            while self.error is None and first < last:  # a learner may learn fewer rows at once
+                ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
+                first += ledger.rounds
+                self.curve.add(ledger)
+                if not ledger.several:
+                    self.positives += ledger.positive_labels
         except ValueError as error:
             self.error = as_stream_error(error, None)
         self.seconds += time.perf_counter() - start

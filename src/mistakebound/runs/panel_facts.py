@@ -24,4 +24,5 @@ def panel_facts(panel: Panel) -> dict[str, Any]:
         "log_loss": standings.log_loss / rounds,
         "log_loss_bound": standings.loss_bound / rounds,
         "bounds": standings.bounds,
+        "dropped_features": panel.dropped_features_,
     }
