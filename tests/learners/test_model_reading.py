@@ -356,7 +356,7 @@ def test_explanations_of_files_and_frames_have_the_same_features(model: Path, tm
     ]
     for X in (mb.Source(write("csv", tmp_path / "new.csv", data)), pd.DataFrame(columns(data))):
         found = list(explanations(learner, X))
-        assert [{each.feature: each.adds for each in one.contributions} for one in found] == expected
+        assert [{each.name: each.adds for each in one.terms} for one in found] == expected
 
 
 def test_a_bad_cell_of_a_frame_is_named(model: Path) -> None:
@@ -425,7 +425,7 @@ def test_svmlight_indices_count_from_the_same_base_as_in_the_model(tmp_path: Pat
         assert each.predict(mb.Source(bare)).tolist() == [1, -1]
     assert [label for label, _ in shell(tmp_path / "m.mb", bare)] == ["1", "-1"]
     found = next(explanations(mb.load(tmp_path / "m.mb"), mb.Source(bare)))
-    assert [each.feature for each in found.contributions] == [str(1 - zero_based)]
+    assert [each.name for each in found.terms] == [str(1 - zero_based)]
 
 
 def test_vw_files_need_no_options(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mistakebound as mb
-from mistakebound.learners.explain import Features
+from mistakebound.learners.linear_terms import Features
 from mistakebound.theorems.evidence import Evidence
 
 
@@ -50,7 +50,7 @@ def test_features_have_their_own_names(busy: Any) -> None:
     """These are the features that the commands `weights` and `explain` show."""
     features = Features(busy)
     assert len(features.names) == len(features.weights)
-    assert {name for name, _ in features.largest()} == set(features.names[1:])
+    assert {name for name, _ in features.named_weights()} == set(features.names[1:])
 
 
 def test_a_ledger_has_the_names_of_its_features(busy: Any) -> None:

@@ -200,8 +200,12 @@ def panel_weights(engine: LearnerEngine, label: int) -> tuple[FloatArray, float]
     step = max(BATCH // (ALONE_MEMBERS * classes), 1)
     found = [np.zeros(0)]
     for first in range(0, slots, step):
-        scores = engine.core.features_alone(first, min(first + step, slots)).reshape(-1, ALONE_MEMBERS, classes)
-        found.append(weights(scores[:, columns], places))
+        last = min(first + step, slots)
+        scores = engine.core.features_alone(first, last)
+        if len(scores) != (last - first) * ALONE_MEMBERS * classes:
+            message = "another thread added a class meanwhile"
+            raise ValueError(message)
+        found.append(weights(scores.reshape(-1, ALONE_MEMBERS, classes)[:, columns], places))
     of_constant = [i for i in places if numbers[i] < PLACE_MEMBERS]
     constant = weights(parts.of_places[:1, [numbers[i] for i in of_constant]], of_constant)
     if CLASS_PRIOR in members:
