@@ -31,7 +31,7 @@ sanitize: .venv-sanitize/.ready
 
 # The core without Python, with the sanitizers: its own tests, and mutated files for every parser.
 CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore
-CORE := $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/* core/panel/* core/experts/*)
+CORE := $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/* core/panel/* core/panel/classes/* core/experts/*)
 # The panel at each SIMD level that this machine can have.
 X86 := $(filter x86_64 amd64,$(shell uname -m))
 LEVELS := $(if $(X86),-DMISTAKEBOUND_LEVELS)
@@ -43,9 +43,10 @@ build/level_%.o: core/panel/level_%.cpp $(CORE)
 	$(CHECKED) -fno-math-errno -Wno-psabi $(LEVELS) $(AVX2) -c $< -o $@
 build/test_%: core/tests/test_%.cpp core/tests/check.hpp $(CORE) $(PANEL)
 	$(CHECKED) $(LEVELS) $< $(PANEL) -o $@
-core-tests: build/test_engine build/test_panel
+core-tests: build/test_engine build/test_panel build/test_class_panel
 	build/test_engine
 	build/test_panel
+	build/test_class_panel
 # The panel's two threads, with ThreadSanitizer.
 core-threads:
 	@mkdir -p build
