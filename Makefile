@@ -43,9 +43,10 @@ build/level_%.o: core/panel/level_%.cpp $(CORE)
 	$(CHECKED) -fno-math-errno -Wno-psabi $(LEVELS) $(AVX2) -c $< -o $@
 build/test_%: core/tests/test_%.cpp core/tests/check.hpp $(CORE) $(PANEL)
 	$(CHECKED) $(LEVELS) $< $(PANEL) -o $@
-core-tests: build/test_engine build/test_panel
+core-tests: build/test_engine build/test_panel build/test_class_panel
 	build/test_engine
 	build/test_panel
+	build/test_class_panel
 # The panel's two threads, with ThreadSanitizer.
 core-threads:
 	@mkdir -p build

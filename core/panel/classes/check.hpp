@@ -14,9 +14,11 @@ namespace mistakebound::panel {
 inline void require(bool so, const char* otherwise) {
   if (!so) throw std::invalid_argument(otherwise);
 }
+// Whether all numbers are finite, and far from where sums and products of them would not be.
 template <class Number>
 bool all_finite(const std::vector<Number>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](Number number) { return std::isfinite(number); });
+  constexpr Number largest = static_cast<Number>(1.001e38);  // spreads reach 1e38
+  return std::all_of(numbers.begin(), numbers.end(), [](Number number) { return std::fabs(number) <= largest; });
 }
 
 // What the records of a kind of owner must be.
@@ -42,9 +44,12 @@ inline void check(const PairState& pairs, const PairRules& rules) {
     records += count;
   }
   require(pairs.classes.size() == records && pairs.values.size() == records * fields, "the records of the state have a wrong size");
-  require(all_finite(pairs.values), "a number of the state is not finite");
-  for (std::size_t k = 0; k < pairs.values.size(); ++k)
-    require(!is_size[k % fields] || pairs.values[k] >= 0, "a sum of squares of the state is negative");
+  require(all_finite(pairs.values), "a number of the state is not finite, or too large");
+  for (std::size_t k = 0; k < pairs.values.size(); ++k) {
+    const bool size_of = is_size[k % fields];
+    require(!size_of || pairs.values[k] >= 0, "a sum of squares of the state is negative");
+    require(size_of || std::fabs(pairs.values[k]) <= largest_weight, "a weight of the state is too large");
+  }
 }
 
 inline void check(const ClassState& state, std::size_t features, std::size_t classes) {
@@ -58,7 +63,7 @@ inline void check(const ClassState& state, std::size_t features, std::size_t cla
   check(state.slots, {slot_count, classes, slot_fields, of_slot, true});
   check(state.contexts, {context_count, classes, 1, of_context, false});
   require(all_finite(state.numbers) && all_finite(state.features) && all_finite(state.context_sizes) && all_finite(state.leads),
-          "a number of the state is not finite");
+          "a number of the state is not finite, or too large");
   require(state.context_sizes.size() == state.contexts.owners.size(), "the state must have a size for each context");
   require(state.features.size() == state.cells.owners.size() * feature_numbers, "the state must have five numbers for each feature");
   for (std::size_t k = 0; k < state.features.size(); k += feature_numbers) {
@@ -69,6 +74,7 @@ inline void check(const ClassState& state, std::size_t features, std::size_t cla
             "a number of a feature is out of range");
   }
   for (const double size : state.context_sizes) require(size >= 0, "a context has a negative size");
+  require(state.leads.size() % 2 == 0, "the state must have a round and a member for each change of the leader");
 }
 
 }  // namespace mistakebound::panel

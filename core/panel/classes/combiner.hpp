@@ -104,8 +104,15 @@ class ClassCombiner {
     new_label_.each_number(visit);
   }
   bool valid() const {
-    const auto count = [](double number) { return number >= 0 && number == std::floor(number); };
-    return std::all_of(wrong_.begin(), wrong_.end(), count) && count(mistakes_) && count(overrides_) && count(rounds_) && new_label_.valid();
+    return fast_.valid(count_) && slow_.valid(count_) && gradient_.valid(count_) &&
+           std::all_of(wrong_.begin(), wrong_.end(), is_count) && is_count(mistakes_) && is_count(overrides_) && is_count(rounds_) && new_label_.valid();
+  }
+  // Whether these can be the rounds and members of the changes of the leader.
+  bool allows(const std::vector<double>& leads) const {
+    for (std::size_t k = 0; k < leads.size(); k += 2)
+      if (!is_count(leads[k]) || leads[k] > rounds() || (k > 0 && leads[k] < leads[k - 2]) || !is_count(leads[k + 1]) || leads[k + 1] >= static_cast<double>(count_))
+        return false;
+    return true;
   }
   double rounds() const { return new_label_.rounds; }
 

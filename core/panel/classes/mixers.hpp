@@ -1,5 +1,7 @@
 // Mixers of the log probabilities of members, with weights that all classes share.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -41,6 +43,10 @@ struct Distribution {
 struct ClassWeights {
   alignas(32) double at[class_width] = {};
 
+  bool valid(std::size_t count) const {
+    constexpr double largest = 1e6;
+    return std::all_of(at, at + count, [](double weight) { return std::fabs(weight) <= largest; });
+  }
   void mix(const Distribution* members_of, std::size_t count, std::size_t classes, Distribution& to) const {
     constexpr double least_log_chance = -20;
     for (std::size_t k = 0; k < classes; k += 4) {
@@ -64,6 +70,24 @@ inline void averages(const Distribution* members_of, std::size_t count, const do
 // A mixer that learns by an online Newton step whose covariance drifts.
 struct ClassNewton : ClassWeights {
   alignas(32) double covariance[class_width][class_width] = {}, first[class_width] = {};
+
+  // Whether a mixer can have this covariance: symmetric, no variance far above its start, and no direction with a negative one.
+  // Otherwise steps could grow without end.
+  bool valid(std::size_t count) const {
+    constexpr double above = 1e-3, rounding = 1e-6;
+    double root[class_width][class_width] = {};  // of the covariance, by Cholesky's method
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!(covariance[i][i] >= 0 && covariance[i][i] <= first[i] + above)) return false;
+      for (std::size_t j = 0; j <= i; ++j) {
+        if (!(std::fabs(covariance[i][j] - covariance[j][i]) <= rounding)) return false;
+        double rest = covariance[i][j] + (i == j ? rounding : 0);
+        for (std::size_t k = 0; k < j; ++k) rest -= root[i][k] * root[j][k];
+        if (i == j && !(rest > 0)) return false;
+        root[i][j] = i == j ? std::sqrt(rest) : rest / root[j][j];
+      }
+    }
+    return ClassWeights::valid(count);
+  }
 
   // `gradient`: l_iy − Σ_k p_k l_ik of each member; `p`: this mixer's probabilities, which are changed.
   void learn(const Distribution* members_of, std::size_t count, std::size_t classes, const double* gradient, std::vector<double>& p) {

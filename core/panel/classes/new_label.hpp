@@ -3,6 +3,7 @@
 #pragma once
 #include <cmath>
 
+#include "panel/classes/state.hpp"
 #include "panel/doubles.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -33,7 +34,7 @@ struct NewLabel {
   void each_number(Visit visit) {
     for (double* number : {&rounds, &once, &log_weight[0], &log_weight[1]}) visit(*number);
   }
-  bool valid() const { return rounds >= 0 && rounds == std::floor(rounds) && once >= 0 && once <= rounds && once == std::floor(once); }
+  bool valid() const { return is_count(rounds) && is_count(once) && once <= rounds; }
 
  private:
   double rare() const { return 1 / (rounds + 1); }

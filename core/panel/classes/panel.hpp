@@ -110,10 +110,9 @@ class ClassPanel final : public ClassCore {
     each_number([&next](double& number) { number = *next++; });
     for (std::size_t k = 0; k < known; ++k) priors_.mass.push_back(*next++), priors_.seen.push_back(*next++);
     const auto is_label = [known](double label) { return label >= 0 && label <= static_cast<double>(known) && label == std::floor(label); };
-    const auto is_count = [](double number) { return number >= 0 && number == std::floor(number); };
     if (!combiner_.valid() || !(priors_.total >= 0) || !std::all_of(priors_.seen.begin(), priors_.seen.end(), is_count) ||
         !std::all_of(priors_.mass.begin(), priors_.mass.end(), [this](double mass) { return mass >= 0 && mass <= priors_.total; }) ||
-        !std::all_of(sequence_.last.begin(), sequence_.last.end(), is_label))
+        !std::all_of(sequence_.last.begin(), sequence_.last.end(), is_label) || !combiner_.allows(from.leads))
       throw std::invalid_argument("a count of the state is not a whole number, or out of range");
     of_features_.cells.restore(from.cells);
     for (std::size_t k = 0; k < from.cells.owners.size(); ++k) {
@@ -124,7 +123,7 @@ class ClassPanel final : public ClassCore {
     of_slots_.cells.restore(from.slots);
     sequence_.restore(from.contexts, from.context_sizes);
     Leadership& leads = combiner_.leadership();
-    for (std::size_t k = 0; k + 1 < from.leads.size(); k += 2) leads.rounds.push_back(from.leads[k]), leads.members.push_back(from.leads[k + 1]);
+    for (std::size_t k = 0; k < from.leads.size(); k += 2) leads.rounds.push_back(from.leads[k]), leads.members.push_back(from.leads[k + 1]);
   }
 
  private:

@@ -2,6 +2,7 @@
 // and class, that were ever learned. The numbers of a record that was never learned are all 0.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -79,6 +80,9 @@ struct ClassRow {
     return token != nullptr ? token[k] : static_cast<std::uint64_t>(owner[k] - static_cast<std::uint32_t>(before_owners));
   }
 };
+
+// Whether a number of a state can be a count. Above 2^53, adding 1 does not change it.
+inline bool is_count(double number) { return number >= 0 && number <= 9007199254740992.0 && number == std::floor(number); }
 
 // What the panel predicts for a row, before its label is known.
 struct ClassVerdict {

@@ -38,6 +38,7 @@ class Views {
       of_rarity[k] = static_cast<float>((after + (rounds + 1)) / after);
       absence[k] = static_cast<float>(after);
     }
+    for (std::size_t k = size; k % lanes != 0; ++k) of_rarity[k] = absence[k] = 1;  // ln is for positive numbers
     for (std::size_t k = 0; k < size; k += lanes) {
       const Floats rare = load(scaled.data() + k) * ln(load(of_rarity.data() + k));
       store(of_rarity.data() + k, rare);
