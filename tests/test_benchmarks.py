@@ -170,9 +170,9 @@ def test_other_libraries_learn_after_they_predict(classes: Any, learner: str) ->
     pytest.importorskip("sklearn" if learner == "sgd" else "river")
     play = {"sgd": lambda *rows: classes.sgd({"loss": "log_loss"}, *rows), "river": classes.river}[learner]
     rng = np.random.default_rng(0)
-    y = rng.integers(3, size=300)
+    y = rng.integers(3, size=100)
     assert play(csr_matrix(np.eye(3)[y]), y) < 0.1
-    assert 0.5 < play(csr_matrix(np.eye(3)[rng.integers(3, size=300)]), y) < 0.8
+    assert 0.5 < play(csr_matrix(np.eye(3)[rng.integers(3, size=100)]), y) < 0.8
 
 
 def test_public_streams_of_classes_are_as_described(class_streams: Any, tmp_path: Path) -> None:
