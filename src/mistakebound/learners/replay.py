@@ -150,7 +150,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         Its stream, as for ``Learner.run``. If the learner made several passes, the stream is replayed as often.
     """
     play = learner._play
-    ledger = None if play is None else play.engine.ledger((play.labels.negative, play.labels.positive))
+    ledger = None if play is None else play.ledger()
     if play is None or ledger is None or ledger.rounds == 0:
         raise ValueError(NOTHING)
     rounds = ledger.rounds
@@ -160,7 +160,11 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
             "call certify without X and y"
         )
         raise ValueError(message)
-    replica = Replica(learner, play)
+    replica: Any = Replica(learner, play)
+    if learner.several:
+        from mistakebound.learners.class_replay import ClassReplica  # noqa: PLC0415 - few have several classes
+
+        replica = ClassReplica(learner, play)
     try:
         if isinstance(X, Source):
             known = play.reading
@@ -211,11 +215,19 @@ def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
 def record(learner: Learner) -> None:
     """Make a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
     learner._engine_type = RecordingEngine
+    if learner.several:
+        from mistakebound.learners.class_replay import RecordingClassEngine  # noqa: PLC0415 - see above
+
+        learner._engine_type = RecordingClassEngine
 
 
 def recorded(learner: Learner) -> Ledger:
     """Return the ledger of a learner with every example that it recorded; its own ledger if it did not record."""
     play = learner._play
+    if play is not None and learner.several and hasattr(play.engine, "recorder"):
+        from mistakebound.learners.class_replay import recorded_classes  # noqa: PLC0415 - see above
+
+        return recorded_classes(play)
     if play is None or not isinstance(play.engine, RecordingEngine):
         return learner.ledger_
     if play.engine.unlearnable is not None:
@@ -228,7 +240,7 @@ def recorded(learner: Learner) -> Ledger:
 def end_first_pass(learner: Learner, measured: Measures | None) -> None:
     """Stop keeping examples, because a later pass repeats them, and measuring, unless more rounds were measured."""
     learner.measure(on=measured is not None and measured.rounds > learner.ledger_.rounds)
-    if learner._play is not None and isinstance(learner._play.engine, RecordingEngine):
+    if learner._play is not None and hasattr(learner._play.engine, "recording"):
         learner._play.engine.recording = False
 
 

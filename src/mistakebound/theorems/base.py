@@ -71,6 +71,10 @@ class Theorem:
         """Return the loss of u = 0 over these rounds."""
         return evidence.total(np.ones(len(evidence.y)))
 
+    def free(self, evidence: Evidence) -> int:  # noqa: ARG002
+        """Return the number of mistakes that the proof does not count, and that are added to the bound."""
+        return 0
+
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Return the inequalities of the proof for one update, as {inequality: slack}; a slack below 0 violates it."""
         raise NotImplementedError
