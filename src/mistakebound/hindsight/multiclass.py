@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from mistakebound.hindsight.dual import Array
 from mistakebound.hindsight.pnorm import max_l2_margin
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mistakebound.hindsight.dual import Array
 
 SMALL = 2_000_000
 """Non-zeros up to which all pairs of a round and another class are solved at once."""
@@ -58,7 +63,7 @@ def max_class_margin(X: csr_matrix, y: NDArray[np.int64], classes: int) -> Array
         margins, other = rivals(X @ found.T, y)
         if float(margins.min()) > best_margin:
             best, best_margin = found, float(margins.min())
-        in_use = float(_differences(X, y, classes, pairs) .dot(found.ravel()).min())
+        in_use = float(_differences(X, y, classes, pairs).dot(found.ravel()).min())
         if margins.min() >= NEAR * in_use:
             break
         wrong = margins < NEAR * in_use

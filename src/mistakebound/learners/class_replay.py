@@ -70,7 +70,7 @@ class RecordingClassEngine(PerceptronEngine):
 class ClassReplica(Replica, MulticlassPerceptron):
     """A fresh learner with the rule, features and labels that another learner of several classes has played with."""
 
-    _engine_type = RecordingClassEngine
+    _engine_type = RecordingClassEngine  # type: ignore[assignment]  # the other replica has two labels
 
     def __init__(self, original: Learner, played: LinearPlay) -> None:
         super().__init__(original, played)
@@ -79,7 +79,7 @@ class ClassReplica(Replica, MulticlassPerceptron):
 
     def agrees(self) -> bool:
         """Whether the original made the same predictions and mistakes, and has the same weights."""
-        mine, other = (each._current_play().engine.core for each in (self, self._original))
+        mine, other = self._current_play().engine.core, self._play_of_original.engine.core
         predicted, before = (each.class_predictions(0, PREDICTIONS_KEPT) for each in (mine, other))
         common = min(len(predicted), len(before))  # keep_bytes limits how many a learner keeps
         return (

@@ -75,6 +75,9 @@ class Features:
                 "a linear learner has one, such as arow (mb.Arow)"
             )
             raise ValueError(message)
+        if learner.several:
+            message = "this model has a weight for each feature and label: learner.weights_ returns them"
+            raise ValueError(message)
         known = learner.known_reading()
         self.first = 1 if self.engine.growing and not (zero_based or (known and known.zero_based)) else 0
         weights = self.engine.weights()

@@ -95,7 +95,7 @@ class MulticlassPerceptron(Learner):
 
     @property
     def intercept_(self) -> dict[Any, float]:  # type: ignore[override]
-        """The score of an example without features for each label: the weight of the constant feature times ``bias``."""
+        """The score of an example without features, for each label; 0 without ``bias``."""
         play = cast("ClassPlay", self._current_play())
         weights, bias = self._rows(), float(play.engine.rule.bias)
         return {label: float(weights[k][-1]) * bias if bias else 0.0 for label, k in self._columns(play) if k >= 0}

@@ -1,4 +1,4 @@
-"""The multiclass Perceptron: a weight vector for each class. This is the specification of core/play/class_perceptron.hpp."""
+"""The multiclass Perceptron: a weight vector for each class. ``core/play/class_perceptron.hpp`` gives the same bits."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def write_report(
     if isinstance(result.learner, Panel):
         if result.rounds:
             sections.append(panel_report.members(panel_facts(result.learner), ledger.rounds))
-    else:
+    elif not ledger.several:
         features = Features(result.learner)
         constant = [] if features.constant is None else [(features.constant.feature, features.constant.adds)]
         largest = [*constant, *features.largest(TOP)]
@@ -92,4 +92,5 @@ def several_classes(ledger: ClassLedger) -> list[str]:
     labels = [ledger.classes[k] for k in places]
     confusion = ledger.confusion[places][:, places].tolist()
     listed = [found[label] for label in labels]
-    return [class_report.classes(ledger.measures.to_dict(), [html(each) for each in labels], confusion, listed)]
+    measured = ledger.measures.to_dict() if ledger.rule.log_odds else {}
+    return [class_report.classes(measured, [html(each) for each in labels], confusion, listed)]

@@ -40,6 +40,8 @@ class Theorem:
     """What the comparator must do, for the certificate of a stream for which none was found."""
     norm_is: ClassVar[str]
     """The formula of ``Measured.norm``, in the notation of the theorem."""
+    first_is_free: ClassVar[bool] = False
+    """Whether the first round is a mistake that the proof does not count; see ``free``."""
     delayed: ClassVar[bool] = False
     """Whether outcomes may come late. Otherwise every prediction must be made with the current weights."""
     in_hindsight: ClassVar[bool] = True

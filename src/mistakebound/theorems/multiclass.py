@@ -26,6 +26,7 @@ class MulticlassPerceptron(Theorem):
     rule: ClassVar[str] = "multiclass-perceptron"
     norm_is: ClassVar[str] = "‖U‖_F"
     bounds_updates: ClassVar[bool] = False
+    first_is_free: ClassVar[bool] = True
     asks: ClassVar[str] = "some U separates the labels: u_y·x − max u_r·x ≥ γ > 0"
 
     def search(self, evidence: Evidence) -> list[Measured]:
@@ -37,7 +38,7 @@ class MulticlassPerceptron(Theorem):
         return [] if U is None else [self.measure(evidence, Witness(U.ravel()))]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """Measure γ and ‖U‖_F. A round counts as a mistake of U if another class has at least the score of the label."""
+        """Measure γ and ‖U‖_F. U errs in a round if another class has at least the score of the label."""
         from mistakebound.hindsight.multiclass import rivals  # noqa: PLC0415 - see above
 
         of, witness = cast("ClassEvidence", evidence), self.scaled(evidence, witness)
