@@ -160,11 +160,9 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
             "call certify without X and y"
         )
         raise ValueError(message)
-    replica: Any = Replica(learner, play)
     if learner.several:
-        from mistakebound.learners.class_replay import ClassReplica  # noqa: PLC0415 - few have several classes
-
-        replica = ClassReplica(learner, play)
+        return Evidence.of(ledger, recorded(check_again(learner, X, y, keep=True)))
+    replica = Replica(learner, play)
     try:
         if isinstance(X, Source):
             known = play.reading
@@ -184,16 +182,19 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     return Evidence.of(ledger, recorded(replica))
 
 
-def check_again(learner: Learner, X: Any, y: Any = None) -> None:
-    """Learn a stream again with a fresh copy of a learner; raise ValueError unless it ends in the same state.
+def check_again(learner: Learner, X: Any, y: Any = None, *, keep: bool = False) -> Learner:
+    """Learn a stream again with a fresh copy of a learner, and return it. Raise ValueError if its state is another one.
 
-    The parameters are those of `whole_stream`. It serves learners whose theorems need no examples.
+    The parameters are those of `whole_stream`. It serves learners whose theorems need no examples, and with ``keep``,
+    those of several classes whose theorems do: the copy keeps every example.
     """
     play = learner._play
     if play is None or not play.has_learned:
         raise ValueError(NOTHING)
     again, rounds = rebuilt(learner), play.engine.counts.rounds
     again._early_labels = play.labels.copy()
+    if keep:
+        record(again)
     measured = play.engine.measured_counts.measures
     try:
         if y is None and (stream := learner.stream_of(X)) is not None:
@@ -206,6 +207,7 @@ def check_again(learner: Learner, X: Any, y: Any = None) -> None:
     if fingerprint(again) != fingerprint(learner):
         message = f"{OTHER_STREAM}: a replay of {rounds} rounds ends in another state"
         raise ValueError(message)
+    return again
 
 
 def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
@@ -214,18 +216,17 @@ def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
 
 def record(learner: Learner) -> None:
     """Make a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
-    learner._engine_type = RecordingEngine
+    kind: Any = RecordingEngine
     if learner.several:
-        from mistakebound.learners.class_replay import RecordingClassEngine  # noqa: PLC0415 - see above
-
-        learner._engine_type = RecordingClassEngine
+        from mistakebound.learners.class_replay import recording_engine as kind  # noqa: PLC0415 - few have them
+    learner._engine_type = kind
 
 
 def recorded(learner: Learner) -> Ledger:
     """Return the ledger of a learner with every example that it recorded; its own ledger if it did not record."""
     play = learner._play
     if play is not None and learner.several and hasattr(play.engine, "recorder"):
-        from mistakebound.learners.class_replay import recorded_classes  # noqa: PLC0415 - see above
+        from mistakebound.learners.class_replay import recorded_classes  # noqa: PLC0415 - few have several classes
 
         return recorded_classes(play)
     if play is None or not isinstance(play.engine, RecordingEngine):
