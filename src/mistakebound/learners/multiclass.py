@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from mistakebound.data.class_labels import ClassLabels
-from mistakebound.learners.class_play import ClassPlay
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK
-from mistakebound.play.class_engine import NOTHING
-from mistakebound.play.engine import Reduction
-from mistakebound.play.perceptron_engine import PerceptronEngine
+from mistakebound.play.engine import LearnerEngine, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.learners.class_play import ClassPlay
     from mistakebound.learners.linear_play import LinearPlay
-    from mistakebound.play.engine import LearnerEngine
 
 
 class MulticlassPerceptron(Learner):
@@ -51,7 +48,6 @@ class MulticlassPerceptron(Learner):
 
     rule_id: ClassVar[str] = "multiclass-perceptron"
     takes_several: ClassVar[bool] = True
-    _engine_type: type[LearnerEngine] = PerceptronEngine
 
     def __init__(
         self, *, bias: float = 0.0, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES
@@ -156,8 +152,8 @@ class MulticlassPerceptron(Learner):
 
     def counts_now(self) -> Any:
         """Return the counts so far, for the ledger of the rounds that follow."""
-        engine: Any = None if self._play is None else self._play.engine
-        return NOTHING if engine is None else engine.class_counts
+        engine: Any = self._current_play().engine
+        return engine.class_counts
 
     def settle_several(self, classes: list[Any]) -> bool:
         """Set the labels before the first round. Raise ValueError if the learner has other labels already."""
@@ -174,18 +170,28 @@ class MulticlassPerceptron(Learner):
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> Any:
         made: Any = self._engine_type
+        if made is LearnerEngine:
+            from mistakebound.play.perceptron_engine import PerceptronEngine  # noqa: PLC0415 - see ``_made``
+
+            made = PerceptronEngine
         rule = self._make_rule(width)
         return made(rule, 0 if growing else width, self._keep_bytes(), Reduction(), growing=growing)
 
+    def _made(self, engine: Any) -> LinearPlay:
+        """Return a play with this engine."""
+        from mistakebound.learners.class_play import ClassPlay  # noqa: PLC0415 - importing the package stays fast
+
+        return ClassPlay(engine, self._labels)
+
     def _current_play(self) -> LinearPlay:
-        return self._play or ClassPlay(PerceptronEngine(self._make_rule(0), 0, 0, Reduction()), self._labels)
+        return self._play or self._made(self._new_engine(0))
 
     def _begin(self, width: int | None, *, growing: bool = False) -> LinearPlay:
-        play = ClassPlay(self._new_engine(width, growing=growing), self._labels)
+        play = self._made(self._new_engine(width, growing=growing))
         with LOCK:
             self._play = self._play or play
             return self._play
 
     def _restore(self, engine: Any) -> LinearPlay:
-        self._play = ClassPlay(engine, self._labels)
+        self._play = self._made(engine)
         return self._play
