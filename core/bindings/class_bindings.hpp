@@ -1,4 +1,4 @@
-// Python bindings of the panel of several classes: functions of the engine whose labels are numbers of classes.
+// Python bindings of learners of several classes: functions of the engine whose labels are numbers of classes.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -56,13 +56,19 @@ class ClassBindings {
           const auto lock = self.take();
           return to_numpy(classes_of(self).of_classes.predictions, first, last);
         }, "first"_a, "last"_a)
+        .def("kept_classes", [](Locked& self, std::size_t first, std::size_t last) {
+          const auto lock = self.take();
+          const ClassRecord& record = classes_of(self).of_classes;
+          return nb::make_tuple(to_numpy(record.kept_label, first, last), to_numpy(record.kept_prediction, first, last));
+        }, "first"_a, "last"_a)
+        .def("class_weights", &class_weights)
         .def("convert_to_classes", &convert, "negative_id"_a, "positive_id"_a);
   }
 
  private:
-  static ClassPlay& classes_of(Locked& self) {
-    if (self.engine().classes() == nullptr) throw nb::value_error("this engine is not a panel of several classes");
-    return *self.engine().classes();
+  static ClassGame& classes_of(Locked& self) {
+    if (self.engine().class_game() == nullptr) throw nb::value_error("this engine is not a learner of several classes");
+    return *self.engine().class_game();
   }
   static void check_weight(double weight) {
     constexpr double largest = 1e9;
@@ -87,8 +93,8 @@ class ClassBindings {
   static nb::tuple run(Locked& self, const ClassLabels& labels, Rounds rounds) {
     Stop stop;
     const auto lock = self.take();
-    ClassPlay& play = classes_of(self);
-    const ClassPlay::UseLabels use(play, labels);
+    ClassGame& play = classes_of(self);
+    const ClassGame::UseLabels use(play, labels);
     self.without_gil([&] { stop = rounds(); });
     return nb::make_tuple(stop.row, stop.fault == Fault::none ? nb::none() : nb::cast(stop));
   }
@@ -107,7 +113,7 @@ class ClassBindings {
     labels.prediction = predictions.data(), labels.probability = out.data();
     const std::size_t width = out.shape(1);
     return run(self, labels, [&] {
-      if (self.engine().classes()->classes() + 1 != width) throw std::invalid_argument("another thread added a class meanwhile");
+      if (self.engine().class_game()->classes() + 1 != width) throw std::invalid_argument("another thread added a class meanwhile");
       return scores();
     });
   }
@@ -175,7 +181,7 @@ class ClassBindings {
     std::int32_t prediction = -1;
     ClassLabels labels{&label, &prediction};
     labels.weight = &weight;
-    const ClassPlay::UseLabels use(classes_of(self), labels);
+    const ClassGame::UseLabels use(classes_of(self), labels);
     const UseEarlierClass late(classes_of(self), earlier);
     bool positive = false;
     std::size_t at = 0;
@@ -205,31 +211,31 @@ class ClassBindings {
     ClassLabels labels{&label, &made};
     labels.weight = &weight;
     return run(self, labels, [&] {
-      const UseEarlierClass late(*self.engine().classes(), earlier);
+      const UseEarlierClass late(*self.engine().class_game(), earlier);
       return self.engine().play(row, nullptr, nullptr);
     });
   }
   // While an object of this class exists, rounds use an earlier prediction instead of a new one.
   class UseEarlierClass {
    public:
-    UseEarlierClass(ClassPlay& play, const std::optional<EarlierClass>& earlier) : play_(play) { play.earlier_class = earlier; }
+    UseEarlierClass(ClassGame& play, const std::optional<EarlierClass>& earlier) : play_(play) { play.earlier_class = earlier; }
     ~UseEarlierClass() { play_.earlier_class.reset(); }
     UseEarlierClass(const UseEarlierClass&) = delete;
     UseEarlierClass& operator=(const UseEarlierClass&) = delete;
 
    private:
-    ClassPlay& play_;
+    ClassGame& play_;
   };
 
   static nb::tuple score_named(Locked& self, nb::handle x) {
     typename Locked::Borrowed example(self, x);
     const auto lock = self.take([&] { example->copy_names(); });
-    ClassPlay& play = classes_of(self);
+    ClassGame& play = classes_of(self);
     std::vector<double> chances(play.classes() + 1);
     std::int32_t prediction = -1;
     ClassLabels labels;
     labels.prediction = &prediction, labels.probability = chances.data();
-    const ClassPlay::UseLabels use(play, labels);
+    const ClassGame::UseLabels use(play, labels);
     double score = 0;
     bool positive = false;
     std::size_t at = 0;
@@ -240,23 +246,32 @@ class ClassBindings {
 
   static nb::tuple advice(Locked& self) {
     const auto lock = self.take();
-    const panel::ClassAdvice said = classes_of(self).core().advice();
+    if (self.engine().classes() == nullptr) throw nb::value_error("this engine is not a panel of several classes");
+    const panel::ClassAdvice said = self.engine().classes()->core().advice();
     return nb::make_tuple(to_numpy(said.scores, 0, said.scores.size()), to_numpy(said.log_probabilities, 0, said.log_probabilities.size()));
   }
 
   static nb::dict record(Locked& self) {
     const auto lock = self.take();
-    const ClassPlay& play = classes_of(self);
+    const ClassGame& play = classes_of(self);
     nb::dict all;
     all["rounds"] = play.record.rounds;
     all["mistakes"] = play.record.false_positives;
-    // A panel that continues one of two labels has its guard count the rounds in which these two first occurred.
-    all["first_seen"] = play.record.rounds - static_cast<std::int64_t>(play.core().totals().rounds);
-    all["overrides"] = static_cast<std::int64_t>(play.core().totals().overrides);
+    all["first_seen"] = play.first_seen();
+    all["overrides"] = play.overrides();
     all["log_loss"] = play.of_classes.log_loss;
     all["brier"] = play.of_classes.brier;
     all["confusion"] = confusion_of(play.of_classes);
     return all;
+  }
+
+  // Of the multiclass Perceptron: the weights of each slot, a float for each class; and those of the constant feature.
+  static nb::tuple class_weights(Locked& self) {
+    const auto lock = self.take();
+    if (self.engine().class_perceptron() == nullptr) throw nb::value_error("this engine is not a multiclass Perceptron");
+    const std::vector<float> weights = self.engine().class_perceptron()->weights();
+    const std::vector<float>& bias = self.engine().class_perceptron()->bias();
+    return nb::make_tuple(to_numpy(weights, 0, weights.size()), to_numpy(bias, 0, bias.size()));
   }
 
   static nb::object convert(Locked& self, std::int32_t negative, std::int32_t positive) {

@@ -50,17 +50,32 @@ inline panel::ClassState class_state_of(const nb::tuple& parts) {
   return state;
 }
 
-// The last parts of the tuple, which must fit the number of classes.
-inline void restore_record(const nb::tuple& parts, std::size_t classes, ClassRecord& to) {
+// The multiclass Perceptron: weights, those of the constant feature, the record as above, and the labels and predictions of the kept
+// examples.
+inline nb::tuple perceptron_tuple(const std::vector<float>& weights, const std::vector<float>& bias, const ClassRecord& record) {
+  return nb::make_tuple(to_numpy(weights, 0, weights.size()), to_numpy(bias, 0, bias.size()),
+                        to_numpy(record.predictions, 0, record.predictions.size()), record.log_loss, record.brier, confusion_of(record),
+                        to_numpy(record.kept_label, 0, record.kept_label.size()), to_numpy(record.kept_prediction, 0, record.kept_prediction.size()));
+}
+inline void restore_kept(const nb::tuple& parts, std::size_t classes, ClassRecord& to) {
+  assign(to.kept_label, parts[6]), assign(to.kept_prediction, parts[7]);
+  const auto is_class = [classes](std::int32_t label) { return label >= 0 && static_cast<std::size_t>(label) < classes; };
+  if (!std::all_of(to.kept_label.begin(), to.kept_label.end(), is_class) || to.kept_label.size() != to.kept_prediction.size() ||
+      !std::all_of(to.kept_prediction.begin(), to.kept_prediction.end(), is_class))
+    throw std::invalid_argument("the stored labels of the kept examples do not fit the classes");
+}
+
+// Four parts of the tuple from `first` on, which must fit the number of classes.
+inline void restore_record(const nb::tuple& parts, std::size_t first, std::size_t classes, ClassRecord& to) {
   const auto limit = static_cast<std::int32_t>(classes);
-  assign(to.predictions, parts[16]);
+  assign(to.predictions, parts[first]);
   const std::int32_t* const made = to.predictions.data();
   const auto is_prediction = [limit](std::int32_t label) { return label >= -1 && label < limit; };
-  to.log_loss = nb::cast<double>(parts[17]);
-  to.brier = nb::cast<double>(parts[18]);
+  to.log_loss = nb::cast<double>(parts[first + 1]);
+  to.brier = nb::cast<double>(parts[first + 2]);
   std::vector<std::int32_t> truth, predicted;
   std::vector<std::int64_t> rounds;
-  const auto confusion = nb::cast<nb::tuple>(parts[19]);
+  const auto confusion = nb::cast<nb::tuple>(parts[first + 3]);
   assign(truth, confusion[0]), assign(predicted, confusion[1]), assign(rounds, confusion[2]);
   bool good = std::all_of(made, made + to.predictions.size(), is_prediction) && std::isfinite(to.log_loss) && std::isfinite(to.brier) &&
               predicted.size() == truth.size() && rounds.size() == truth.size();

@@ -295,6 +295,8 @@ class LockedEngine {
                                 to_numpy(p.numbers, 0, p.numbers.size()), to_numpy(p.leads, 0, p.leads.size())));
     } else if (engine_.classes() != nullptr) {
       all.append(class_tuple(it.classes, engine_.classes()->of_classes));
+    } else if (engine_.class_perceptron() != nullptr) {
+      all.append(perceptron_tuple(it.state, it.bias, engine_.class_perceptron()->of_classes));
     } else {
       all.append(to_numpy(it.state, 0, it.state.size()));
       for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
@@ -315,8 +317,8 @@ class LockedEngine {
     // The tuple is (settings, names, state, five sums, further floats of the bias, scalars, seven parts of the record); that of a
     // panel has one tuple of arrays in place of state, sums, floats and scalars.
     constexpr std::size_t first_sum = 3, sums = 5, history = 7;
-    const bool panel = engine_.panel() != nullptr, classes = engine_.classes() != nullptr;
-    if (state.size() < first_sum + (panel || classes ? 0 : sums) + history) throw nb::value_error("the stored state has too few parts");
+    const bool panel = engine_.panel() != nullptr, classes = engine_.classes() != nullptr, perceptron = engine_.class_perceptron() != nullptr;
+    if (state.size() < first_sum + (panel || classes || perceptron ? 0 : sums) + history) throw nb::value_error("the stored state has too few parts");
     const std::size_t bias_end = state.size() - history;
     Snapshot it;
     it.names = nb::cast<std::vector<std::string>>(state[1]);
@@ -330,6 +332,11 @@ class LockedEngine {
       assign(it.panel.leads, parts[5]);
     } else if (classes) {
       it.classes = class_state_of(nb::cast<nb::tuple>(state[2]));
+    } else if (perceptron) {
+      const auto parts = nb::cast<nb::tuple>(state[2]);
+      if (parts.size() != 8) throw nb::value_error("the stored state has a wrong number of parts");
+      assign(it.state, parts[0]);
+      assign(it.bias, parts[1]);
     } else {
       assign(it.state, state[2]);
       it.bias.push_back(nb::cast<float>(state[first_sum]));
@@ -344,7 +351,11 @@ class LockedEngine {
       it.peak = nb::cast<double>(state[7]);
     }
     engine_.restore(it);
-    if (classes) restore_record(nb::cast<nb::tuple>(state[2]), engine_.classes()->classes(), engine_.classes()->of_classes);
+    if (ClassGame* const game = engine_.class_game(); game != nullptr) {
+      const auto parts = nb::cast<nb::tuple>(state[2]);
+      restore_record(parts, classes ? 16 : 2, game->classes(), game->of_classes);
+      if (perceptron) restore_kept(parts, game->classes(), game->of_classes);
+    }
     Record& r = engine_.record();
     const auto counts = nb::cast<nb::tuple>(state[bias_end]);
     r.rounds = nb::cast<std::int64_t>(counts[0]);

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +14,7 @@
 
 #include "panel/classes/core.hpp"
 #include "panel/classes/from_binary.hpp"
+#include "play/class_game.hpp"
 #include "play/class_record.hpp"
 #include "play/example.hpp"
 #include "play/panel_play.hpp"
@@ -24,24 +24,7 @@
 
 namespace mistakebound {
 
-// Of the rows of a batch. Pointers may be null, apart from that to predictions and, for learning, that to labels.
-struct ClassLabels {
-  const std::int32_t* label = nullptr;  // numbered in the order of their first round
-  std::int32_t* prediction = nullptr;   // -1 before the first label
-  double* log_probability = nullptr;    // of the label; that of a new label included
-  double* confidence = nullptr;         // the probability of the prediction
-  const double* weight = nullptr;
-  double* probability = nullptr;  // for scoring: of each class, and after them of a new label
-};
-
-// A prediction whose label arrives later.
-struct EarlierClass {
-  std::int32_t prediction;
-  double probability, brier;  // of the label, and the sum of (p − y)²
-  std::int64_t updates;       // before the prediction
-};
-
-class ClassPlay {
+class ClassPlay final : public ClassGame {
  public:
   static constexpr bool binary = false, computes_weights = true, in_blocks = true;
   static constexpr std::string_view id = "multiclass-panel";
@@ -52,25 +35,12 @@ class ClassPlay {
     resize(settings.named ? 1 : settings.width);
   }
 
-  Record record;  // mistakes are counted as false positives
-  ClassRecord of_classes;
-  std::optional<EarlierClass> earlier_class;  // if set, the next round uses this prediction instead of a new one
   const Settings& settings() const { return settings_; }
   const panel::ClassCore& core() const { return *core_; }
   std::size_t slots() const { return core_->features(); }
-  std::size_t classes() const { return core_->classes(); }
-
-  // While an object of this class exists, rows have these labels.
-  class UseLabels {
-   public:
-    UseLabels(ClassPlay& play, const ClassLabels& labels) : play_(play) { play.labels_ = labels; }
-    ~UseLabels() { play_.labels_ = {}; }
-    UseLabels(const UseLabels&) = delete;
-    UseLabels& operator=(const UseLabels&) = delete;
-
-   private:
-    ClassPlay& play_;
-  };
+  std::size_t classes() const override { return core_->classes(); }
+  std::int64_t first_seen() const override { return record.rounds - static_cast<std::int64_t>(core_->totals().rounds); }
+  std::int64_t overrides() const override { return static_cast<std::int64_t>(core_->totals().overrides); }
 
   void use_avx2(bool avx2) {
     settings_.avx2 = avx2;
@@ -212,7 +182,6 @@ class ClassPlay {
 
   Settings settings_;
   std::unique_ptr<panel::ClassCore> core_;
-  ClassLabels labels_;
   std::vector<std::uint32_t> owner_;
   std::vector<float> value_;
   std::vector<std::uint64_t> token_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "memory/table.hpp"
 #include "rules/elementary.hpp"
@@ -17,6 +18,9 @@ struct ClassRecord {
   double log_loss = 0, brier = 0;   // Σ −ln p(y), and Σ (p − y)² over all classes and the new label
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion;  // rounds by label and prediction
 
+  // Of each kept example (Record), for a rule that keeps examples: its label, and the prediction that was wrong.
+  std::vector<std::int32_t> kept_label, kept_prediction;
+
   // Reserve memory for the predictions of this many more rounds.
   void expect(std::size_t more, std::size_t limit_bytes) {
     const std::size_t wanted = std::min(predictions.size() + more, std::max(most(limit_bytes), predictions.size()));
@@ -27,6 +31,11 @@ struct ClassRecord {
     expect(1, limit_bytes);
     confusion.try_emplace({label, prediction});
   }
+  void make_room_to_keep() {
+    for (auto* kept : {&kept_label, &kept_prediction})
+      if (kept->size() == kept->capacity()) kept->reserve(std::max<std::size_t>(16, 2 * kept->size()));
+  }
+  void keep(std::int32_t label, std::int32_t prediction) { kept_label.push_back(label), kept_prediction.push_back(prediction); }
   void count(std::int32_t label, std::int32_t prediction, double probability, double squares, std::size_t limit_bytes) {
     add_prediction(prediction, limit_bytes);
     confusion[{label, prediction}] += 1;

@@ -2,6 +2,7 @@
 // no lock. The caller must let only one thread at a time use it (bindings/lock.hpp).
 #pragma once
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,8 @@
 
 #include "names/named_row.hpp"
 #include "names/names.hpp"
+#include "play/class_game.hpp"
+#include "play/class_perceptron.hpp"
 #include "play/class_play.hpp"
 #include "play/panel_play.hpp"
 #include "play/play.hpp"
@@ -71,10 +74,12 @@ class Engine {
   }
   template <class Result>
   static Result not_linear() {
-    throw std::logic_error("a panel has no weights");
+    throw std::logic_error("a panel, and a learner of several classes, have no single weight for each feature");
   }
   template <class Game>
-  static constexpr bool is_panel = std::is_same_v<std::remove_cvref_t<Game>, PanelPlay> || std::is_same_v<std::remove_cvref_t<Game>, ClassPlay>;
+  static constexpr bool has_classes = std::is_base_of_v<ClassGame, std::remove_cvref_t<Game>>;
+  template <class Game>
+  static constexpr bool is_panel = std::is_same_v<std::remove_cvref_t<Game>, PanelPlay> || has_classes<Game>;
 
  public:
   // Throws std::invalid_argument if no rule has this id. `limit_bytes`: see Record.
@@ -121,6 +126,9 @@ class Engine {
   const PanelPlay* panel() const { return std::get_if<PanelPlay>(&*play_); }
   ClassPlay* classes() { return std::get_if<ClassPlay>(&*play_); }
   const ClassPlay* classes() const { return std::get_if<ClassPlay>(&*play_); }
+  // The multiclass Perceptron, and any learner of several classes; null for other rules.
+  ClassPerceptron* class_perceptron() { return std::get_if<ClassPerceptron>(&*play_); }
+  ClassGame* class_game() { return classes() != nullptr ? static_cast<ClassGame*>(classes()) : class_perceptron(); }
   void use_avx2(bool avx2) {
     visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
   }
@@ -165,7 +173,7 @@ class Engine {
       return each_named(play, chunk, 0, rows, [&](std::size_t r, const auto& x, const auto&, const auto* keys, auto*, auto& at) {
         double raw = 0;
         const Fault fault = score_row(play, x, keys, raw, at);
-        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(play)>, ClassPlay>) {  // which writes a prediction by itself
+        if constexpr (!has_classes<decltype(play)>) {  // which writes a prediction by itself
           out[r] = play.normalised(raw);
           predictions[r] = play.is_positive(raw) ? 1 : 0;
         }
@@ -275,6 +283,11 @@ class Engine {
       it.classes = classes()->state();
       return it;
     }
+    if (class_perceptron() != nullptr) {
+      it.state = class_perceptron()->weights();
+      it.bias = class_perceptron()->bias();
+      return it;
+    }
     it.state.resize(slots() * floats());
     it.bias.resize(floats());
     linear([&](const auto& play) {
@@ -290,13 +303,15 @@ class Engine {
   // Restore a state into a new engine. Throws std::invalid_argument if the number of floats is not that of the rule, or if the
   // stored total is not the sum of the weights.
   void restore(const Snapshot& it) {
-    if (panel() != nullptr || classes() != nullptr) {
+    if (panel() != nullptr || class_game() != nullptr) {
       for (const std::string& name : it.names) names_.insert(name);
       const std::size_t features = settings().named ? names_.size() + 1 : settings().width;
       if (panel() != nullptr)
         panel()->restore(it.panel, features);
-      else
+      else if (classes() != nullptr)
         classes()->restore(it.classes, features);
+      else
+        class_perceptron()->restore(it.state, it.bias, features);
       return;
     }
     if (it.bias.size() != floats() || it.state.size() % floats() != 0)
@@ -330,7 +345,7 @@ class Engine {
   }
 
   template <class... Rule>
-  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>..., PanelPlay, ClassPlay>;
+  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>..., PanelPlay, ClassPlay, ClassPerceptron>;
   using AnyPlay = decltype(any_play(Rules{}));
 
   template <class... Rule>
@@ -341,6 +356,10 @@ class Engine {
     }
     if (rule_ == ClassPlay::id) {
       play_.emplace(std::in_place_type<ClassPlay>, settings);
+      return;
+    }
+    if (rule_ == ClassPerceptron::id) {
+      play_.emplace(std::in_place_type<ClassPerceptron>, settings);
       return;
     }
     const bool found = ((rule_ == Rule::id && (play_.emplace(std::in_place_type<Play<Rule>>, Rule(parameter_), settings), true)) || ...);
@@ -381,7 +400,9 @@ class Engine {
     });
   }
 
-  Stop play_named(ClassPlay& play, const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t*, std::uint8_t*, double*) {
+  template <class Game>
+    requires std::derived_from<Game, ClassGame>
+  Stop play_named(Game& play, const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t*, std::uint8_t*, double*) {
     return each_named(play, chunk, first, rows, [&](std::size_t, const auto& x, const auto& name_of, const auto* keys, auto* slots, auto& at) {
       return play.add(x, at, [&] { give_slots(play, name_of, keys, slots, x.size); }, tokens_of(keys));
     });

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mistakebound.data.source import Source
     from mistakebound.hindsight import oracles
     from mistakebound.lab import adversaries, streams
+    from mistakebound.learners.multilabel import MultilabelPanel
     from mistakebound.viz import plot
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "InputError",
     "Ledger",
     "ModelError",
+    "MultilabelPanel",
     "Source",
     "StreamError",
     "adversaries",
@@ -61,7 +63,12 @@ _MODULES = {
     "plot": "viz.plot",
     "streams": "lab.streams",
 }
-_FROM_MODULES = {"Certificate": "certificates.certificate", "certify": "certificates.certify", "Source": "data.source"}
+_FROM_MODULES = {
+    "Certificate": "certificates.certificate",
+    "certify": "certificates.certify",
+    "MultilabelPanel": "learners.multilabel",
+    "Source": "data.source",
+}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -87,6 +94,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     Perceptron(bias=1)
     <AdaHedge(): 0 rounds, 0 experts>
     """
+    with open(path, "rb") as file:
+        is_zip = file.read(4) == b"PK\x03\x04"
+    if is_zip:
+        from mistakebound.learners.multilabel_file import load as load_multilabel  # noqa: PLC0415 - few files have it
+
+        return load_multilabel(path)
     from mistakebound.models.container import learner_in  # noqa: PLC0415 - importing the package needs no json and no hashes
 
     name = learner_in(path)

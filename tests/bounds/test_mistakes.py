@@ -288,7 +288,8 @@ def test_a_margin_above_the_radius_by_a_rounding_error_is_accepted() -> None:
 
 def test_every_theorem_is_listed() -> None:
     assert set(bounds.BOUNDS) == {
-        "novikoff", "perceptron-panel", "perceptron-agnostic", "littlestone", "littlestone-separable",
+        "novikoff", "perceptron-panel", "perceptron-agnostic", "multiclass-perceptron",
+        "littlestone", "littlestone-separable",
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",
         "winnow-panel", "pnorm", "elimination", "passive-aggressive-i", "passive-aggressive-ii",
         "halving", "weighted-majority", "randomized-weighted-majority",

@@ -100,6 +100,8 @@ def test_classes_set_the_positive_label(pair: tuple[Any, Any]) -> None:
 def test_a_fresh_learner_predicts_its_default_labels() -> None:
     """0/1 for Winnow and Elimination, ±1 for the rest."""
     for make in LEARNERS:
+        if make is mb.MulticlassPerceptron:  # it has no labels yet
+            continue
         low = 0 if make in (mb.Winnow, mb.Elimination) else -1
         learner = make()
         assert learner.predict_one(X[2]) in (low, 1)

@@ -40,6 +40,8 @@ def learned(learner: Any) -> Any:
     if isinstance(learner, mb.Panel):
         assert not learner.several  # a label that is not valid does not convert it
         return np.concatenate([part.astype(float) for part in learner._play.engine.core.__getstate__()[2]])
+    if isinstance(learner, mb.MulticlassPerceptron):
+        return np.array(list(learner.weights_.values()))
     return np.array(learner.weights_)
 
 
@@ -116,7 +118,8 @@ def test_ask_and_tell_at_once_equal_learn_one(name: str) -> None:
         assert asked.number == late.ledger_.rounds
         late.tell(asked, outcome)
         usual.learn_one(x, outcome)
-        assert asked.prediction == late.ledger_.predictions[-1]
+        no_label = name == "MulticlassPerceptron" and late.ledger_.rounds == 1  # so there was nothing to predict
+        assert no_label or asked.prediction == late.ledger_.predictions[-1]
     assert late.ledger_.predictions.tolist() == usual.ledger_.predictions.tolist()
     assert np.array_equal(learned(late), learned(usual))
     assert late.ledger_.late == 0
@@ -126,10 +129,12 @@ def test_ask_and_tell_at_once_equal_learn_one(name: str) -> None:
 def test_late_outcomes_are_compared_with_the_earlier_predictions(name: str) -> None:
     X, y = stream(name)
     learner = make(name)
+    if name == "MulticlassPerceptron":  # it predicts labels that have occurred
+        learner.run(X[10:12], [0, 0])
     asked = [learner.ask(x) for x in X[:10]]
     for ticket, outcome in zip(reversed(asked), reversed(y[:10]), strict=True):
         learner.tell(ticket, outcome)
-    assert learner.ledger_.predictions.tolist() == [ticket.prediction for ticket in reversed(asked)]
+    assert learner.ledger_.predictions.tolist()[-10:] == [ticket.prediction for ticket in reversed(asked)]
     assert learner.ledger_.late > 0
     with pytest.raises(TicketError) as caught:
         learner.tell(asked[0], y[0])

@@ -41,7 +41,13 @@ from mistakebound.bounds.majority import (
 )
 from mistakebound.bounds.mixture import bayes_mixture, logit_mixing
 from mistakebound.bounds.passive_aggressive import passive_aggressive_i, passive_aggressive_ii
-from mistakebound.bounds.perceptron import novikoff, perceptron_agnostic, perceptron_panel, pnorm
+from mistakebound.bounds.perceptron import (
+    multiclass_perceptron,
+    novikoff,
+    perceptron_agnostic,
+    perceptron_panel,
+    pnorm,
+)
 from mistakebound.bounds.regret import (
     adahedge,
     boa,
@@ -76,6 +82,7 @@ BOUNDS = _by_name(
     novikoff,
     perceptron_panel,
     perceptron_agnostic,
+    multiclass_perceptron,
     littlestone,
     littlestone_separable,
     infinite_winnow,
@@ -141,6 +148,7 @@ __all__ = [
     "logit_mixing",
     "ml_poly",
     "ml_prod",
+    "multiclass_perceptron",
     "novikoff",
     "ogd",
     "passive_aggressive_i",

@@ -1,4 +1,4 @@
-"""Mistake bounds of the Perceptron and the p-norm Perceptron."""
+"""Mistake bounds of the Perceptron, the p-norm Perceptron and the multiclass Perceptron."""
 
 from __future__ import annotations
 
@@ -171,6 +171,44 @@ def pnorm(
     if hinge is None or hinge == 0:
         return square
     return ((math.sqrt(square) + math.sqrt(square + 4 * hinge)) / 2) ** 2
+
+
+@checked(radius=AT_LEAST_0)
+def multiclass_perceptron(radius: float, norm: float, margin: float) -> float:
+    """Bound the mistakes of the multiclass Perceptron when a comparator separates the classes with a margin.
+
+    ``M <= 2 (R |U|_F / gamma)^2``
+
+    The first round of all, which has no prediction, is not counted.
+
+    Parameters
+    ----------
+    radius, norm : float
+        R, the largest Euclidean norm of an example, and the Frobenius norm of U, which has a row for each class.
+    margin : float
+        gamma > 0.
+
+    Premises
+    --------
+    ``u_y @ x - max over r != y of u_r @ x >= gamma`` in every round that updates.
+
+    Notes
+    -----
+    In the space of all weights, a mistake adds ``x`` at the place of y and ``-x`` at that of the prediction. This is a
+    vector of norm ``sqrt(2) |x|``. So it is `novikoff` with ``sqrt(2) R``.
+
+    Examples
+    --------
+    >>> multiclass_perceptron(radius=1, norm=1, margin=0.5)
+    8.0
+
+    References
+    ----------
+    docs/theory.md, "The multiclass Perceptron".
+    Duda & Hart 1973 (Kesler's construction); Crammer & Singer 2003.
+
+    """
+    return evaluated(lambda R, U, gamma: 2 * (R * U / gamma) ** 2, radius, norm, margin)
 
 
 def odd_panel(n: int, k: int) -> None:

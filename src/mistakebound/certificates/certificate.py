@@ -144,13 +144,15 @@ class Certificate:
     def _compared_with_comparator(self, mistakes: int) -> str:
         """Return a sentence that compares the mistakes of the comparator and of the learner with the bound."""
         allowed = rounded_up(self.bound)
-        counted = max(self.mistakes, self.updates)
+        first_is_free = self.theorem in THEOREMS and THEOREMS[self.theorem].first_is_free
+        counted = self.updates if first_is_free else max(self.mistakes, self.updates)
         checked = self.rounds if self.scope == WHOLE_STREAM else counted
+        made = self.mistakes if checked == self.rounds else min(self.mistakes, checked)
         updates = f" ({many(self.updates, 'update')})" if self.updates > self.mistakes else ""
         rest = f"; the other {many(self.rounds - checked, 'round')} were not checked" if checked < self.rounds else ""
         return (
             f"in these {many(checked, 'round')} the comparator makes {many(mistakes, 'mistake')}, this learner "
-            f"{self.mistakes:,}{updates}, the theorem allows {allowed}{rest}"
+            f"{made:,}{updates}, the theorem allows {allowed}{rest}"
         )
 
 

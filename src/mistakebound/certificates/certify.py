@@ -177,9 +177,11 @@ def _with_theorem(
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):
         # There is nothing to search for. But a comparator that was passed is still checked and shown.
-        premises.append(Premise("there was no mistake, so there is nothing to bound", True))
+        free = theorem.free(evidence)
+        first = " after the first label" if free else ""
+        premises.append(Premise(f"there was no mistake{first}, so there is nothing to bound", True))
         shown = None if witness is None else theorem.scaled(evidence, witness)
-        return check.certificate(premises, 0.0, shown=shown)
+        return check.certificate(premises, float(free), shown=shown)
     found = []
     if witness is not None:
         found = [theorem.measure(evidence, witness)]
@@ -302,7 +304,8 @@ def _describe(evidence: Evidence, theorem: Theorem, witness: Witness) -> dict[st
     reserved = _reserved(evidence)
 
     def name(i: int) -> str:
-        return reserved[i] if i in reserved else evidence.names[i] if evidence.named else str(i)
+        before, i = evidence.split(i)
+        return before + (reserved[i] if i in reserved else evidence.names[i] if evidence.named else str(i))
 
     described: dict[str, Any] = {}
     if not theorem.takes_variables:
@@ -319,18 +322,19 @@ def _read_back(evidence: Evidence, described: dict[str, Any]) -> Any:
     ids = {name: i for i, name in enumerate(evidence.names)} | {name: i for i, name in _reserved(evidence).items()}
 
     def place(name: str) -> int:
+        first, name = evidence.parse(name)
         position = -1 if evidence.named or not name.isdecimal() or len(name) >= 20 else int(name)
         found = ids.get(name, position if position < evidence.features else -1)
         if found < 0:
             message = f"the feature {name!r} of the comparator does not occur in these rounds"
             raise ValueError(message)
-        return found
+        return first + found
 
     if "variables" in described:
         return list(map(place, described["variables"]))
     if "weights" not in described:
         return None
-    u = np.zeros(evidence.n)
+    u = np.zeros(evidence.weights)
     for name, weight in described["weights"].items():
         u[place(name)] = weight
     return u

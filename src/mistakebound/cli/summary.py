@@ -69,7 +69,7 @@ def probabilities_of(ledger: Ledger) -> dict[str, Any]:
     """Return the measures of the probabilities; empty for a learner without probabilities."""
     if ledger.counts.measures is None:
         return {}
-    found: dict[str, Any] = {"probabilities": ledger.measures.to_dict()}
+    found: dict[str, Any] = {"probabilities": ledger.measures.to_dict()} if ledger.rule.log_odds else {}
     if ledger.several:
         several = cast("ClassLedger", ledger)
         found["confusion"] = {"labels": list(several.classes), "counts": several.confusion.tolist()}

@@ -30,7 +30,7 @@ class Stream:
     Parameters
     ----------
     X : array or scipy CSR array with one row per round.
-    y : array of labels, 0/1 or -1/+1.
+    y : array of labels, 0/1 or -1/+1; class ids for `classes`.
     target : indices of the relevant variables or experts, or a vector.
     margin : margin of the target, or None if it has none.
     flipped : rounds (from 0) whose label was flipped by noise.
@@ -166,6 +166,45 @@ def panel(n: int, k: int, rounds: int, seed: int = 0) -> Stream:
     X = rng.choice([-1.0, 1.0], (rounds, n))
     y = np.where(X[:, target].sum(axis=1) > 0, 1, -1)
     return Stream(X, y, tuple(target.tolist()), 1 / k)
+
+
+def classes(n: int, k: int, rounds: int, margin: float, seed: int = 0) -> Stream:
+    """Return points of `k` classes with u_y.x - u_r.x >= margin for all other classes r.
+
+    The target U has a row for each class, and Frobenius norm 1. Its rows are orthogonal, so that `margin` must be below
+    1/sqrt(k). Points x have Euclidean norm 1; those too near a boundary are moved towards the row of their class.
+
+    See docs/theory.md, "The multiclass Perceptron".
+
+    Examples
+    --------
+    >>> X, y = stream = classes(n=50, k=5, rounds=100, margin=0.2)
+    >>> scores = np.sort(X @ stream.target.T, axis=1)
+    >>> bool(np.min(scores[:, -1] - scores[:, -2]) >= 0.2)
+    True
+    """
+    check_whole(n=(n, 1), k=(k, 2, n), rounds=(rounds, 1))
+    if not 0 < margin < 0.99 / np.sqrt(k):
+        message = f"margin must be above 0 and below 0.99 / sqrt(k) = {0.99 / np.sqrt(k):.6g}, got {margin!r}"
+        raise ValueError(message)
+    rng = generator(seed)
+    rows = np.linalg.qr(rng.normal(size=(n, k)))[0].T
+    X = rng.normal(size=(rounds, n))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.argmax(X @ rows.T, axis=1).astype(np.int64)
+    push = 0.125
+    while (near := _class_margins(X, rows, y) < margin * np.sqrt(k)).any():
+        X[near] += push * rows[y[near]]
+        X[near] /= np.linalg.norm(X[near], axis=1, keepdims=True)
+    return Stream(X, y, rows / np.sqrt(k), margin)
+
+
+def _class_margins(X: Floats, rows: Floats, y: NDArray[np.int64]) -> Floats:
+    """Return the score of each label minus the largest other score."""
+    scores = X @ rows.T
+    own = np.take_along_axis(scores, y[:, None], axis=1)[:, 0]
+    np.put_along_axis(scores, y[:, None], -np.inf, axis=1)
+    return np.asarray(own - scores.max(axis=1))
 
 
 def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["l2", "l1"] = "l2") -> Stream:

@@ -94,10 +94,30 @@ def probabilities_of_parts(learner: Learner, reader: StreamReader) -> Iterator[t
             raise error.at_round(rounds)
 
 
+def decisions(learner: Learner, X: Any) -> FloatArray:
+    """Return the score of each label as columns in the order of ``classes_``; of two labels, the difference of the two.
+
+    Of equal scores, that of the predicted label is made the largest by one unit in the last place, so that the
+    largest score predicts. A label of ``classes`` that has not occurred has the score −∞.
+    """
+    play, found, ids = probabilities_of_many(learner, X)
+    columns, rows = play.labels.columns, np.arange(len(found))
+    best = found[rows, ids]
+    rivals = found[:, :-1].copy()
+    rivals[rows, ids] = -np.inf
+    found[rows, ids] = np.where(best == rivals.max(axis=1, initial=-np.inf), np.nextafter(best, np.inf), best)
+    scores = np.where(columns >= 0, found[:, columns], -np.inf)
+    return np.asarray(scores[:, 1] - scores[:, 0] if len(columns) == 2 else scores)
+
+
 def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
-    """Yield the probability of each predicted label, the labels, and the number of examples with unknown names only."""
+    """Yield the probability of each predicted label, the labels, and the number of examples with unknown names only.
+
+    If the learner has no probabilities, the scores take their place.
+    """
     for found, ids, unknown in probabilities_of_parts(learner, reader):
-        shares = found[:, :-1] / np.maximum(found[:, :-1].sum(axis=1, keepdims=True), 1e-300)
+        total = found[:, :-1].sum(axis=1, keepdims=True) if class_play(learner).engine.rule.log_odds else 1.0
+        shares = found[:, :-1] / np.maximum(total, 1e-300)
         best = shares[np.arange(len(ids)), ids] if shares.shape[1] else np.zeros(len(ids))
         yield best, class_play(learner).labels.decode_all(ids), unknown
 

@@ -16,6 +16,7 @@ from mistakebound.learners.gradient import (
 )
 from mistakebound.learners.label_counts import DecisionList, NaiveBayes
 from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.learners.multiclass import MulticlassPerceptron
 from mistakebound.learners.panel import Panel
 from mistakebound.learners.passive_aggressive import PassiveAggressiveI, PassiveAggressiveII
 from mistakebound.learners.winnow import BalancedWinnow, Elimination, NormalizedWinnow, Winnow
@@ -38,6 +39,7 @@ __all__ = [
     "FtrlProximal",
     "ImplicitLogistic",
     "LogisticSgd",
+    "MulticlassPerceptron",
     "NaiveBayes",
     "NormalizedWinnow",
     "PNormPerceptron",

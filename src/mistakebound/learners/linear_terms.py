@@ -41,6 +41,9 @@ class Features:
     """
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
+        if learner.several:
+            message = "this model has a weight for each feature and label: learner.weights_ returns them"
+            raise ValueError(message)
         self.engine: LearnerEngine = learner._current_play().engine
         self.first = first_index(learner, zero_based=zero_based)
         weights = self.engine.weights()

@@ -150,7 +150,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         Its stream, as for ``Learner.run``. If the learner made several passes, the stream is replayed as often.
     """
     play = learner._play
-    ledger = None if play is None else play.engine.ledger((play.labels.negative, play.labels.positive))
+    ledger = None if play is None else play.ledger()
     if play is None or ledger is None or ledger.rounds == 0:
         raise ValueError(NOTHING)
     rounds = ledger.rounds
@@ -160,6 +160,8 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
             "call certify without X and y"
         )
         raise ValueError(message)
+    if learner.several:
+        return Evidence.of(ledger, recorded(check_again(learner, X, y, keep=True)))
     replica = Replica(learner, play)
     try:
         if isinstance(X, Source):
@@ -180,16 +182,19 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     return Evidence.of(ledger, recorded(replica))
 
 
-def check_again(learner: Learner, X: Any, y: Any = None) -> None:
-    """Learn a stream again with a fresh copy of a learner; raise ValueError unless it ends in the same state.
+def check_again(learner: Learner, X: Any, y: Any = None, *, keep: bool = False) -> Learner:
+    """Learn a stream again with a fresh copy of a learner, and return it. Raise ValueError if its state is another one.
 
-    The parameters are those of `whole_stream`. It serves learners whose theorems need no examples.
+    The parameters are those of `whole_stream`. It serves learners whose theorems need no examples, and with ``keep``,
+    those of several classes whose theorems do: the copy keeps every example.
     """
     play = learner._play
     if play is None or not play.has_learned:
         raise ValueError(NOTHING)
     again, rounds = rebuilt(learner), play.engine.counts.rounds
     again._early_labels = play.labels.copy()
+    if keep:
+        record(again)
     measured = play.engine.measured_counts.measures
     try:
         if y is None and (stream := learner.stream_of(X)) is not None:
@@ -202,6 +207,7 @@ def check_again(learner: Learner, X: Any, y: Any = None) -> None:
     if fingerprint(again) != fingerprint(learner):
         message = f"{OTHER_STREAM}: a replay of {rounds} rounds ends in another state"
         raise ValueError(message)
+    return again
 
 
 def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
@@ -210,12 +216,19 @@ def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
 
 def record(learner: Learner) -> None:
     """Make a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
-    learner._engine_type = RecordingEngine
+    kind: Any = RecordingEngine
+    if learner.several:
+        from mistakebound.learners.class_replay import recording_engine as kind  # noqa: PLC0415 - few have them
+    learner._engine_type = kind
 
 
 def recorded(learner: Learner) -> Ledger:
     """Return the ledger of a learner with every example that it recorded; its own ledger if it did not record."""
     play = learner._play
+    if play is not None and learner.several and hasattr(play.engine, "recorder"):
+        from mistakebound.learners.class_replay import recorded_classes  # noqa: PLC0415 - few have several classes
+
+        return recorded_classes(play)
     if play is None or not isinstance(play.engine, RecordingEngine):
         return learner.ledger_
     if play.engine.unlearnable is not None:
@@ -228,7 +241,7 @@ def recorded(learner: Learner) -> Ledger:
 def end_first_pass(learner: Learner, measured: Measures | None) -> None:
     """Stop keeping examples, because a later pass repeats them, and measuring, unless more rounds were measured."""
     learner.measure(on=measured is not None and measured.rounds > learner.ledger_.rounds)
-    if learner._play is not None and isinstance(learner._play.engine, RecordingEngine):
+    if learner._play is not None and hasattr(learner._play.engine, "recording"):
         learner._play.engine.recording = False
 
 

@@ -143,10 +143,15 @@ def decision_function(learner: Learner, X: Any) -> FloatArray:
     """Return score minus threshold: above 0 where the positive label is predicted, and at most 0 elsewhere.
 
     For a score exactly at the threshold that predicts the positive label, it is 2.2e-308, the smallest normal number.
-    With several classes it has a column for each label, in the order of classes_: the logarithm of its probability.
+    With several classes it has a column for each label, in the order of classes_: the logarithm of its probability, or
+    its score if the learner has no probabilities.
     """
-    if learner.several:
+    if learner.several and rule_class(learner.rule_id).log_odds:
         return predict_log_proba(learner, X)
+    if learner.several:
+        from mistakebound.learners.class_rounds import decisions  # noqa: PLC0415 - few have several classes
+
+        return decisions(learner, X)
     (scores, positive), engine = score_many(learner, X), learner._current_play().engine
     # The rule of a conjunction learns its negation.
     above = engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold

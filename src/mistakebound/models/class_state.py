@@ -90,10 +90,7 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
         described.pop(name, None) if isinstance(described, dict) else None for name in ("late", "dropped")
     )
     parameters, width, growing, counts, keeping, log_loss, brier = fields(described, *LIFE, path="life")
-    grows = type(growing) is bool and (width is not None or not growing)
-    need(grows, "life.growing must be true or false, and true only with a width", "life.growing")
-    need(width is None or (type(width) is int and width >= 0), "life.width must be a whole number", "life.width")
-    need(type(keeping) is bool, "life.keeping must be true or false", "life.keeping")
+    read_shape(width, growing, keeping)
     need(is_list_of(int, counts) and len(counts) == 2, "life.counts must be two whole numbers", "life.counts")
     rounds = whole(counts[0], "life.counts", 0, MOST_ROUNDS)
     mistakes = whole(counts[1], "life.counts", 0, rounds)
@@ -104,7 +101,7 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
     engine = _empty(kind, parameters, width, growing=growing)
     engine.dropped = read_dropped(dropped, named=engine.named)
     limit: int = engine.core.__getstate__()[0][LIMIT]
-    _check_record(tensors, rounds, mistakes, classes, limit)
+    check_record(tensors, rounds, mistakes, classes, limit)
     _check_leads(tensors["leads"], len(engine.member_names), rounds)
     losses = number(log_loss, "life.log_loss", 0.0), number(brier, "life.brier", 0.0)
     late = read_late(stored_late, np.zeros(0, np.int64), engine.rule, [rounds, mistakes, 0, rounds, 0])
@@ -123,6 +120,14 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
     need(engine.class_count == classes, "the state does not have a class for each label", "labels")
     _check_totals(engine, rounds, mistakes, len(late[0]))
     return engine
+
+
+def read_shape(width: Any, growing: Any, keeping: Any) -> None:
+    """Raise ModelError unless these are a width or None, whether it grows, and whether rounds are still kept."""
+    grows = type(growing) is bool and (width is not None or not growing)
+    need(grows, "life.growing must be true or false, and true only with a width", "life.growing")
+    need(width is None or (type(width) is int and width >= 0), "life.width must be a whole number", "life.width")
+    need(type(keeping) is bool, "life.keeping must be true or false", "life.keeping")
 
 
 def _empty(kind: type[Learner], parameters: Any, width: int | None, *, growing: bool) -> ClassEngine:
@@ -150,7 +155,7 @@ def _owners(bits: AnyArray, slots: int, *, named: bool, learned: bool) -> AnyArr
     return np.append([CONSTANT] * learned, found + BEFORE).astype(np.uint32)
 
 
-def _check_record(has: dict[str, AnyArray], rounds: int, mistakes: int, classes: int, limit: int) -> None:
+def check_record(has: dict[str, AnyArray], rounds: int, mistakes: int, classes: int, limit: int) -> None:
     """Raise ModelError unless predictions, mistakes and confusion fit each other."""
     truth, predicted, counts = (has[name].astype(np.int64) for name in CONFUSION)
     same_length = len(truth) == len(predicted) == len(counts)

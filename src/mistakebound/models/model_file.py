@@ -9,7 +9,8 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 4: also late outcomes (``late`` in the state, and ``tickets``), and learners over experts.
 - Format 5: also panels, which have tensors of their own (``panel_state``), and ``measures`` of probabilities in the
   state of a learner.
-- Format 6: also panels of several classes, which have tensors of their own (``class_state``).
+- Format 6: also panels of several classes, and multiclass Perceptrons, which have tensors of their own
+  (``class_state``, ``perceptron_state``).
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from mistakebound.models.labels import describe_labels, restore_labels
 from mistakebound.models.learner_state import TENSORS, describe_state, restore_state
 from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
 from mistakebound.models.parameters import construct, describe_parameters, need_no_objects
+from mistakebound.models.perceptron_state import TENSORS as PERCEPTRON_TENSORS
+from mistakebound.models.perceptron_state import describe_perceptron, restore_perceptron
 from mistakebound.play.tickets import Tickets
 
 if TYPE_CHECKING:
@@ -41,9 +44,12 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
     from mistakebound.learners.learner import Learner
     from mistakebound.play.class_engine import ClassEngine
+    from mistakebound.play.engine import LearnerEngine
+    from mistakebound.play.perceptron_engine import PerceptronEngine
 
     Kind = TypeVar("Kind", bound=Learner)
 
+PERCEPTRON = "multiclass-perceptron"
 OF_THE_RUN = ("progress", "reading", "tickets")
 """Optional objects of a file, in addition to the learner."""
 
@@ -84,7 +90,7 @@ def load_with_progress(
     """Return the learner that a file contains, and the progress of its run if the file has it."""
     data = Path(path).read_bytes()
     try:
-        described, tensors = unpack(data, TENSORS, PANEL_TENSORS, CLASS_TENSORS)
+        described, tensors = unpack(data, TENSORS, PANEL_TENSORS, CLASS_TENSORS, PERCEPTRON_TENSORS)
         of_the_run = {name: described.pop(name, None) for name in OF_THE_RUN}
         for name, each in of_the_run.items():
             need(each is None or isinstance(each, dict), f"{name} must be an object", name)
@@ -126,7 +132,9 @@ def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     play, columns = learner._play, getattr(learner, "feature_names_in_", None)
     described: dict[str, Any] | None = None
     tensors: dict[str, AnyArray] = {}
-    if play is not None and learner.several:
+    if play is not None and learner.rule_id == PERCEPTRON:
+        described, tensors = describe_perceptron(cast("PerceptronEngine", play.engine))
+    elif play is not None and learner.several:
         described, tensors = describe_classes(cast("ClassEngine", play.engine))
     elif play is not None:
         described, tensors = describe_state(learner, play.engine)
@@ -153,12 +161,19 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     known: Any = None if labels is None else restore_labels(labels)
     classes = len(known.ids) if isinstance(known, ClassLabels) else None
     need(classes is None or learner.takes_several, f"{name} cannot have more than two labels", "labels")
+    numbered = known is None or classes is not None or kinds[name].rule_id != PERCEPTRON
+    need(numbered, f"the labels of {name} must have class ids", "labels")
     if known is not None:
         learner._early_labels = known
     if state is not None:
-        fit = (classes is not None) == (list(tensors) == list(CLASS_TENSORS))
+        is_perceptron = kinds[name].rule_id == PERCEPTRON
+        of_classes = list(PERCEPTRON_TENSORS if is_perceptron else CLASS_TENSORS)
+        fit = (classes is not None) == (list(tensors) == of_classes) and (classes is not None or not is_perceptron)
         need(fit, "the tensors do not fit the labels", "tensors")
-        if classes is None:
+        engine: LearnerEngine
+        if is_perceptron and classes is not None:
+            engine = restore_perceptron(kinds[name], state, tensors, classes)
+        elif classes is None:
             engine = restore_state(kinds[name], state, tensors)
         else:
             engine = restore_classes(kinds[name], state, tensors, classes)

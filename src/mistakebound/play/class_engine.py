@@ -195,7 +195,7 @@ class ClassEngine(LearnerEngine):
     def tell_class(self, served: ServedClass, class_id: int) -> None:
         """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
         x, prediction, _, updates = served
-        earlier = (prediction, *served.outcome(class_id), updates)
+        earlier = (prediction, *self._promised(served, class_id), updates)
         if self.named:
             try:
                 self.core.tell_named_class(x, class_id, *earlier)
@@ -205,6 +205,10 @@ class ClassEngine(LearnerEngine):
         found = self.core.tell_csr_classes(x.indptr, x.index, x.value, class_id, *earlier)[1]
         if wrong := self._fault(x, x, found):
             raise wrong.error()
+
+    def _promised(self, served: ServedClass, class_id: int) -> tuple[float, float]:
+        """Return the probability of the outcome in an earlier prediction, and its part of the Brier score."""
+        return served.outcome(class_id)
 
     def class_ledger(
         self,

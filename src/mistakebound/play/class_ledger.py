@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import label_array
-from mistakebound.play.ledger import Ledger
+from mistakebound.play.ledger import Kept, Ledger
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, IntArray
     from mistakebound.play.class_engine import ClassEngine
     from mistakebound.play.class_measures import ClassMeasures, ClassScores
-    from mistakebound.play.ledger import Kept
 
+NOT_KEPT = "a panel keeps no examples"
 TWO_LABELS = "it is only defined for two labels; ledger.confusion has the counts of several classes"
 
 
@@ -33,6 +34,14 @@ class ClassCounts(NamedTuple):
         measures = None if self.measures is None else self.measures.since(earlier.measures)
         rounds, mistakes, first_seen, updates = (mine - its for mine, its in zip(self[:4], earlier[:4], strict=True))
         return ClassCounts(rounds, mistakes, first_seen, updates, measures)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassKept(Kept):
+    """The rounds that changed the weights, with class ids as ``labels``."""
+
+    predicted: IntArray
+    """The class id that was predicted in each of them."""
 
 
 class ClassLedger(Ledger):
@@ -82,8 +91,17 @@ class ClassLedger(Ledger):
     @property
     def measures(self) -> ClassMeasures:  # type: ignore[override]  # see ``counts``
         """How good the probabilities were. Raises ValueError before the first round."""
+        if self.counts.measures is None or not self.rule.log_odds:
+            reason = f"{self.rule.id} predicts no probabilities" if not self.rule.log_odds else "no round was learned"
+            message = f"there are no measures of probabilities: {reason}"
+            raise ValueError(message)
+        return self.counts.measures
+
+    @property
+    def _counted(self) -> ClassMeasures:
+        """The counts of labels and predictions."""
         if self.counts.measures is None:
-            message = "there are no measures of probabilities: no round was learned"
+            message = "there are no counts of labels: no round was learned"
             raise ValueError(message)
         return self.counts.measures
 
@@ -113,16 +131,16 @@ class ClassLedger(Ledger):
         """How often each label (row) was predicted as each label (column), in the order of ``classes``."""
         ids = {label: k for k, label in enumerate(self.seen)}
         place = np.array([ids.get(label, len(ids)) for label in self.classes], np.int64)
-        return self.measures.matrix(len(ids) + 1)[np.ix_(place, place)]
+        return self._counted.matrix(len(ids) + 1)[np.ix_(place, place)]
 
     def by_class(self) -> list[ClassScores]:
         """Return precision and recall of each label, in the order of ``classes``."""
-        found = {each.label: each for each in self.measures.by_class(self.seen)}
+        found = {each.label: each for each in self._counted.by_class(self.seen)}
         return [found[label] for label in self.classes if label in found]
 
     def label_counts(self) -> dict[Any, int]:
         """Return how often each label occurred."""
-        return {each.label: each.rounds for each in self.measures.by_class(self.seen)} if self.rounds else {}
+        return {each.label: each.rounds for each in self._counted.by_class(self.seen)} if self.rounds else {}
 
     def most_frequent(self) -> tuple[Any, int]:
         """Return the most frequent label, and how often it occurred."""
@@ -141,8 +159,8 @@ class ClassLedger(Ledger):
 
     @property
     def complete(self) -> bool:
-        """False: no examples are kept."""
-        return False
+        """Whether every round that changed the weights was kept; a panel keeps none."""
+        return self.rule.keeps_examples and len(self.kept) == self.updates
 
 
 class ClassRecord:
@@ -176,9 +194,21 @@ class ClassRecord:
         return found - self.before.rounds if len(found) == last - first else None
 
     def kept(self) -> Kept:
-        """Raise ValueError, because no examples are kept."""
-        message = "a panel keeps no examples"
-        raise ValueError(message)
+        """Return the rounds that changed the weights, as far as they were kept. A panel keeps none: ValueError."""
+        if not self._engine.rule.keeps_examples:
+            raise ValueError(NOT_KEPT)
+        first, last = self.before.updates, self._now.updates
+        rounds, _, mistaken, indptr, index, value = self._engine.core.kept(first, last)
+        labels, predicted = self._engine.core.kept_classes(first, last)
+        return ClassKept(
+            rounds - self.before.rounds,
+            labels,
+            mistaken.view(np.bool_),
+            indptr,
+            index.astype(np.int64),
+            value,
+            predicted=predicted,
+        )
 
     def late(self) -> tuple[IntArray, IntArray]:
         """Return the rounds whose outcome came late, and for each the updates since its prediction."""

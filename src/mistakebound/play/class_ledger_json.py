@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mistakebound._support import schema
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need, refuse, to_json
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.errors import ModelError
-from mistakebound.play.class_ledger import ClassCounts, ClassLedger
+from mistakebound.play.class_ledger import NOT_KEPT, ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.class_measures import ClassMeasures
-from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late
+from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
 from mistakebound.play.standings_json import read_standings, write_standings
+from mistakebound.rules.base import LARGEST
+from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
 from mistakebound.rules.panel import MulticlassPanelRule
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ LEDGER = (
     *("counts", "rule", "n", "given", "seen", "from_start", "named", "names", "predictions", "mistake_rounds", "late"),
     *("measures", "standings"),
 )
+KEPT = {
+    "rounds": "int64",
+    "labels": "int32",
+    "indptr": "int64",
+    "index": "int64",
+    "value": "float64",
+    "predicted": "int32",
+}
+"""Fields of the kept rounds of a multiclass Perceptron, and their types."""
 MEASURES = ("rounds", "total_log_loss", "squares", "truth", "predicted", "counts")
 LARGEST_LOSS = 100.0
 """−ln p of one round is at most this."""
@@ -37,6 +48,7 @@ def write(ledger: ClassLedger) -> str:
     record, measures = ledger.record, ledger.counts.measures
     predictions, mistakes = record.predictions(), record.mistake_rounds()
     measured = None if measures is None else {name: _plain(getattr(measures, name)) for name in MEASURES}
+    kept = {"kept": {name: getattr(ledger.kept, name).tolist() for name in KEPT}} if ledger.rule.keeps_examples else {}
     return json.dumps(
         {
             "counts": ledger.counts[: len(COUNTS)],
@@ -53,6 +65,7 @@ def write(ledger: ClassLedger) -> str:
             "measures": measured,
             "standings": None if ledger.standings is None else write_standings(ledger.standings),
         }
+        | kept
     )
 
 
@@ -62,21 +75,28 @@ def _plain(value: Any) -> Any:
 
 def read(data: dict[str, Any]) -> ClassLedger:
     """Return the ledger that ``write`` wrote, from its parsed JSON; raise ModelError if it is not valid."""
-    found = dict(zip(LEDGER, schema.fields(data, *LEDGER), strict=True))
-    rule = _read_rule(found["rule"])
+    rule = _read_rule(data.get("rule"))
+    names_of_fields = (*LEDGER, "kept") if rule.keeps_examples else LEDGER
+    found = dict(zip(names_of_fields, schema.fields(data, *names_of_fields), strict=True))
     listed = schema.items(found["counts"], "counts", len(COUNTS))
     rounds, mistakes, first_seen, updates = (
         schema.whole(each, f"counts.{name}") for name, each in zip(COUNTS, listed, strict=True)
     )
-    need(first_seen <= mistakes <= rounds == updates, "counts should have first_seen ≤ mistakes ≤ rounds", "counts")
+    possible = first_seen <= mistakes <= rounds and (updates <= mistakes if rule.keeps_examples else updates == rounds)
+    need(possible, "counts should have first_seen ≤ mistakes ≤ rounds, and as many updates as the rule makes", "counts")
     named = schema.flag(found["named"], "named")
     names = schema.texts(found["names"], "names", distinct=True)
     need(named or not names, "names should be empty, because named is false", "names")
     low, high = (len(names) + 1, len(names) + 1) if named else (0, MOST_FEATURES)
+    n = schema.whole(found["n"], "n", low, high)
     labels = _read_labels(found["given"], found["seen"])
     classes = len(labels.ids)
     from_start = schema.flag(found["from_start"], "from_start")
-    late = read_late(found["late"], np.zeros(0, np.int64), rule, (rounds, mistakes, 0, updates, 0))
+    kept, features = None, len(names) if named else n
+    if rule.keeps_examples:
+        kept = _read_kept(found["kept"], rounds, updates, features, classes)
+    kept_rounds = np.zeros(0, np.int64) if kept is None else kept.rounds
+    late = read_late(found["late"], kept_rounds, rule, (rounds, mistakes, 0, updates, 0))
     predictions = schema.optional(schema.wholes, found["predictions"], "predictions", -1, classes - 1, rounds)
     wrong = schema.optional(schema.rising, found["mistake_rounds"], "mistake_rounds", rounds - 1, mistakes)
     measures = _read_measures(found["measures"], rounds, mistakes, classes)
@@ -88,18 +108,38 @@ def read(data: dict[str, Any]) -> ClassLedger:
     ledger = ClassLedger(
         totals,
         rule=rule,
-        n=schema.whole(found["n"], "n", low, high),
+        n=n,
         classes=tuple(labels.ordered),
         from_start=from_start,
         named=named,
-        record=StoredClassRecord(predictions, wrong, late, names),
+        record=StoredClassRecord(predictions, wrong, late, names, kept),
         standings=standings,
     )
     ledger.given, ledger.seen = labels.given, labels.seen
     return ledger
 
 
-def _read_rule(value: Any) -> MulticlassPanelRule:
+def _read_kept(value: Any, rounds: int, updates: int, features: int, classes: int) -> ClassKept:
+    """Return the kept rounds of a multiclass Perceptron, after checking that they fit each other."""
+    found = dict(zip(KEPT, schema.fields(value, *KEPT, path="kept"), strict=True))
+    size = len(schema.rising(found["rounds"], "kept.rounds", rounds - 1))
+    need(size <= updates, "kept.rounds has more rounds than counts.updates", "kept.rounds")
+    for name in ("labels", "predicted"):
+        schema.wholes(found[name], f"kept.{name}", 0, classes - 1, size)
+    wrong = all(label != made for label, made in zip(found["labels"], found["predicted"], strict=True))
+    need(wrong, "kept.labels and kept.predicted must differ, because these rounds are mistakes", "kept.predicted")
+    stored = len(schema.wholes(found["index"], "kept.index", 0, features - 1))
+    schema.numbers(found["value"], "kept.value", -LARGEST, LARGEST, stored)
+    schema.wholes(found["indptr"], "kept.indptr", 0, stored, size + 1)
+    arrays = {name: np.array(found[name], kind) for name, kind in KEPT.items()}
+    cuts = arrays["indptr"][0] == 0 and arrays["indptr"][-1] == stored and (np.diff(arrays["indptr"]) >= 0).all()
+    need(cuts, f"kept.indptr should rise from 0 to {stored}, the length of kept.index", "kept.indptr")
+    return ClassKept(**arrays, mistaken=np.ones(size, np.bool_))
+
+
+def _read_rule(value: Any) -> MulticlassPanelRule | MulticlassPerceptronRule:
+    if isinstance(value, dict) and value.get("id") == MulticlassPerceptronRule.id:
+        return cast("MulticlassPerceptronRule", read_rule(value))
     rule_id, members, joined, *rest = schema.fields(
         value, "id", "members", "joined", "update_margin", "bias", path="rule"
     )
@@ -155,10 +195,17 @@ def _compare(predictions: AnyArray, measures: ClassMeasures, classes: int) -> No
 class StoredClassRecord:
     """The record of a ledger of several classes that was read from JSON."""
 
-    def __init__(self, predictions: Any, mistakes: Any, late: tuple[IntArray, IntArray], names: list[str]) -> None:
+    def __init__(
+        self,
+        predictions: Any,
+        mistakes: Any,
+        late: tuple[IntArray, IntArray],
+        names: list[str],
+        kept: ClassKept | None = None,
+    ) -> None:
         self._predictions = None if predictions is None else np.array(predictions, np.int64)
         self._mistakes = None if mistakes is None else np.array(mistakes, np.int64)
-        self._late, self._names = late, names
+        self._late, self._names, self._kept = late, names, kept
 
     def predictions(self) -> Any:
         """Return the predicted class ids; None if not all were kept."""
@@ -169,9 +216,10 @@ class StoredClassRecord:
         return self._mistakes
 
     def kept(self) -> Kept:
-        """Raise ValueError, because no examples are kept."""
-        message = "a panel keeps no examples"
-        raise ValueError(message)
+        """Return the rounds that changed the weights. A panel keeps none: ValueError."""
+        if self._kept is None:
+            raise ValueError(NOT_KEPT)
+        return self._kept
 
     def late(self) -> tuple[IntArray, IntArray]:
         """Return the rounds whose outcome came late, and for each the updates since its prediction."""

@@ -13,8 +13,8 @@ from mistakebound.play.ledger_schema import KEPT, LATE, check
 from mistakebound.play.measures_json import write_measures
 from mistakebound.play.standings_json import write_standings
 
-MULTICLASS = "multiclass-panel"
-"""The rule whose ledgers ``class_ledger_json`` reads."""
+MULTICLASS = ("multiclass-panel", "multiclass-perceptron")
+"""The rules whose ledgers ``class_ledger_json`` reads."""
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import BoolArray, IntArray
@@ -54,7 +54,7 @@ def read(text: str, kind: type[Ledger]) -> Ledger:
     """Return the ledger of this class that ``write`` wrote; raise ModelError if the text is not a valid ledger."""
     data = parse(text, "the ledger")
     rule = data.get("rule")
-    if isinstance(rule, dict) and rule.get("id") == MULTICLASS:
+    if isinstance(rule, dict) and rule.get("id") in MULTICLASS:
         from mistakebound.play.class_ledger_json import read as read_classes  # noqa: PLC0415 - few have several classes
 
         return read_classes(data)

@@ -36,7 +36,7 @@ class Declaration(NamedTuple):
     variants: tuple[Mapping[str, float], ...] = ({},)
     """The sets of parameters that ``compare`` runs."""
     linear: bool = True
-    """Whether predictions are a function of w·x. The Panel's are not."""
+    """Whether predictions are a function of one w·x. Those of the Panel and of the multiclass Perceptron are not."""
 
     def load(self) -> type[Rule]:
         """Import the rule's class."""
@@ -62,6 +62,14 @@ DECLARATIONS: dict[str, Declaration] = {
             "PerceptronRule",
             "Perceptron",
             variants=({}, {"bias": 1}),
+        ),
+        Declaration(
+            "multiclass-perceptron",
+            "multiclass_perceptron",
+            "MulticlassPerceptronRule",
+            "MulticlassPerceptron",
+            variants=({}, {"bias": 1}),
+            linear=False,
         ),
         Declaration(
             "balanced-winnow",

@@ -158,8 +158,8 @@ class Contenders:
         for each in self.each:
             each.learn(part, first, rows, y)
         error = part.error
-        if error is None and self.each and all(each.error for each in self.each):  # the fault is in the stream
-            error = self.each[0].error
+        if error is None and self.each and all(each.error or self.is_alone(each) for each in self.each):
+            error = self.each[0].error  # the fault is in the stream
         return Rows(rows - first), error
 
     def _look(self, part: Part) -> None:
@@ -167,12 +167,21 @@ class Contenders:
         self.signed = self.signed or bool((values < 0).any())
         self.only_signs = self.only_signs and bool((abs(values) == 1).all())
 
+    def is_alone(self, contender: Contender, most: int = 1) -> bool:
+        """Return whether this is a default multiclass Perceptron that saw at most so many labels."""
+        if not self.by_default or contender.learner.rule_id != "multiclass-perceptron":
+            return False
+        return len(cast("ClassLedger", contender.learner.ledger_).seen) <= most
+
     def left_out(self, contender: Contender) -> bool:
         """Return whether a default learner does not suit this stream, so that it is not ranked.
 
-        This is normalized Winnow, whose weights cannot be negative. It suits values that are votes, 1 and −1. It is
-        also left out if it is worse than always predicting the more frequent label.
+        This is the multiclass Perceptron, unless there are more than two labels. It is also normalized Winnow, whose
+        weights cannot be negative. It suits values that are votes, 1 and −1, and is left out if it is worse than
+        always predicting the more frequent label.
         """
+        if self.is_alone(contender, most=2):
+            return True
         if not self.by_default or contender.learner.rule_id != "normalized-winnow":
             return False
         votes = self.signed and self.only_signs
@@ -190,7 +199,8 @@ class Comparison:
     refused : tuple of Contender
         The learners that could not learn it, each with its error.
     left_out : tuple of Contender
-        Default learners that do not suit this stream: normalized Winnow, unless the values are votes (1 and −1) and it
+        Default learners that do not suit this stream: the multiclass Perceptron, unless there are more than two labels;
+        normalized Winnow, unless the values are votes (1 and −1) and it
         is not worse than always predicting the more frequent label.
     seconds : float
         Time spent on reading and learning.

@@ -74,7 +74,7 @@ def write_report(
     if isinstance(result.learner, Panel):
         if result.rounds:
             sections.append(panel_report.members(panel_facts(result.learner), ledger.rounds))
-    else:
+    elif not ledger.several:
         weights, constant = weights_and_constant(result.learner, top=TOP)
         largest = [*([(CONSTANT, constant)] if constant is not None else []), *weights]
     points = [(0, 0), (result.rounds, result.mistakes)] if result.curve is None else result.curve.to_now()
@@ -92,4 +92,5 @@ def several_classes(ledger: ClassLedger) -> list[str]:
     labels = [ledger.classes[k] for k in places]
     confusion = ledger.confusion[places][:, places].tolist()
     listed = [found[label] for label in labels]
-    return [class_report.classes(ledger.measures.to_dict(), [html(each) for each in labels], confusion, listed)]
+    measured = ledger.measures.to_dict() if ledger.rule.log_odds else {}
+    return [class_report.classes(measured, [html(each) for each in labels], confusion, listed)]

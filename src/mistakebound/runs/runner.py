@@ -391,18 +391,20 @@ class Job:
     def remark_on_labels(self) -> None:
         """Add a remark if every example had the same label: then a count of 0 mistakes means nothing."""
         rounds, positives = self.tally.rounds, self.tally.positives
-        if self.tally.labels is not None:
-            self.remark_on_classes(self.tally.labels)
-        elif self.stopped is None and rounds > 1 and positives in (0, rounds):
-            label = self.learner.ledger_.classes[int(positives > 0)]
+        labels = self.tally.labels
+        if labels is not None and len(labels) > 1:
+            self.remark_on_classes(labels)
+        elif self.stopped is None and rounds > 1 and (labels is not None or positives in (0, rounds)):
+            label = self.learner.ledger_.classes[int(positives > 0)] if labels is None else next(iter(labels))
             words = f"only one label occurred: all {rounds:,} examples have the label {label!r}"
             self.remark(Remark("one label", (words,)))
 
     def remark_on_classes(self, labels: dict[Any, int]) -> None:
-        """Add a remark that there are more than two labels, and how to learn one of them against the others."""
+        """Add a remark that a panel has more than two labels, and how to learn one of them against the others."""
         names = ", ".join(repr(label) for label in list(labels)[:5]) + (", …" if len(labels) > 5 else "")
         words = f"there are {len(labels)} labels ({names}), so this is a panel of several classes; "
-        self.remark(Remark("several classes", (words, POSITIVE_OF, " learns one label against all others")))
+        if self.learner.rule_id == "panel":
+            self.remark(Remark("several classes", (words, POSITIVE_OF, " learns one label against all others")))
         first, count = next(iter(labels.items()))
         report = self.position.report
         if count == 1 and report is not None and numbered_names(list(report.columns)):
@@ -488,8 +490,8 @@ class Job:
     def majority(self, ledger: Ledger) -> tuple[Any, int]:
         """Return the most frequent label, and the number of mistakes of always predicting it."""
         tally = self.tally
-        if tally.labels is not None:
-            label, count = max(tally.labels.items(), key=itemgetter(1))
+        if tally.labels is not None or ledger.several:
+            label, count = max((tally.labels or {}).items(), key=itemgetter(1), default=(None, 0))
             return label, tally.rounds - count
         negative, positive = ledger.classes
         negatives = tally.rounds - tally.positives
@@ -508,7 +510,7 @@ def certified(model: Learner, source: Source, *, continued: bool = False) -> tup
     continued : bool
         Whether the learner had learned other examples before.
     """
-    if not DECLARATIONS[model.rule_id].linear:  # a panel counts all that its theorems need
+    if model.rule_id == "panel":  # it counts all that its theorems need
         return model.certify(), ""
     earlier = "the run continued a saved model, whose earlier examples are not available"
     reason = earlier if continued else cannot_be_read_again(source)

@@ -4,6 +4,7 @@ from mistakebound.theorems.base import NEARLY, Theorem
 from mistakebound.theorems.delayed import Delayed, DelayedBalancedWinnow, DelayedPNorm, DelayedWinnow
 from mistakebound.theorems.evidence import Premise, Witness
 from mistakebound.theorems.experts import EXPERT_THEOREMS, best_expert
+from mistakebound.theorems.multiclass import MulticlassPerceptron
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,
     WinnowAgnostic,
@@ -23,6 +24,7 @@ THEOREMS: dict[str, Theorem] = {
         Novikoff(),
         PerceptronPanel(),
         PerceptronAgnostic(),
+        MulticlassPerceptron(),
         Littlestone(),
         LittlestoneSeparable(),
         InfiniteWinnow(),
@@ -56,6 +58,7 @@ __all__ = [
     "InfiniteWinnow",
     "Littlestone",
     "LittlestoneSeparable",
+    "MulticlassPerceptron",
     "Novikoff",
     "PNorm",
     "PassiveAggressiveI",

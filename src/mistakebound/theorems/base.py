@@ -40,6 +40,8 @@ class Theorem:
     """What the comparator must do, for the certificate of a stream for which none was found."""
     norm_is: ClassVar[str]
     """The formula of ``Measured.norm``, in the notation of the theorem."""
+    first_is_free: ClassVar[bool] = False
+    """Whether the first round is a mistake that the proof does not count; see ``free``."""
     delayed: ClassVar[bool] = False
     """Whether outcomes may come late. Otherwise every prediction must be made with the current weights."""
     in_hindsight: ClassVar[bool] = True
@@ -70,6 +72,10 @@ class Theorem:
     def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:  # noqa: ARG002
         """Return the loss of u = 0 over these rounds."""
         return evidence.total(np.ones(len(evidence.y)))
+
+    def free(self, evidence: Evidence) -> int:  # noqa: ARG002
+        """Return the number of mistakes that the proof does not count, and that are added to the bound."""
+        return 0
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Return the inequalities of the proof for one update, as {inequality: slack}; a slack below 0 violates it."""

@@ -147,6 +147,10 @@ class Evidence:
             The ledger of a second pass over the stream, which kept every example once and gave the same mistakes and
             weights. Without it, the evidence covers the mistaken rounds.
         """
+        if ledger.several and cls is Evidence:
+            from mistakebound.theorems.class_evidence import ClassEvidence  # noqa: PLC0415 - it imports this module
+
+            return ClassEvidence.of(ledger, stream)
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
         kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
         rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
@@ -186,7 +190,26 @@ class Evidence:
             late=late,
             mean_delay=float(delays.sum()) / max(updates, 1),
             times=_times(rounds, len(y)) if whole else 1.0,
+            **cls._of_classes(ledger, kept),
         )
+
+    @classmethod
+    def _of_classes(cls, ledger: Ledger, kept: Kept) -> dict[str, Any]:  # noqa: ARG003 - for ``ClassEvidence``
+        """Return the fields that only the evidence of several classes has."""
+        return {}
+
+    @property
+    def weights(self) -> int:
+        """Number of weights of a comparator."""
+        return self.n
+
+    def split(self, place: int) -> tuple[str, int]:
+        """Return what a certificate writes before the feature of a weight of a comparator, and the feature."""
+        return "", place
+
+    def parse(self, name: str) -> tuple[int, str]:
+        """Return the reverse of ``split`` for a name: what to add to the place of the feature, and its name."""
+        return 0, name
 
     @cached_property
     def positive(self) -> BoolArray:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mistakebound.play.engine import LearnerEngine, Reduction
 from mistakebound.play.inputs import Csr
+from mistakebound.play.perceptron_engine import PerceptronEngine
 
 if TYPE_CHECKING:
+    from mistakebound.play.class_ledger import ClassKept, ClassLedger
     from mistakebound.play.ledger import Kept, Ledger
+    from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
 
 
 def replays(ledger: Ledger) -> bool:
@@ -19,6 +22,8 @@ def replays(ledger: Ledger) -> bool:
 
     Rounds without an update do not change the weights, so a true ledger replays exactly.
     """
+    if ledger.several:
+        return _replays_classes(cast("ClassLedger", ledger))
     kept = ledger.kept
     engine = LearnerEngine(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
     if ledger.late:
@@ -37,6 +42,21 @@ def replays(ledger: Ledger) -> bool:
         and engine.counts.updates == ledger.updates
         and int(kept.mistaken.sum()) == ledger.mistakes
     )
+
+
+def _replays_classes(ledger: ClassLedger) -> bool:
+    """Return whether the kept rounds give a fresh multiclass Perceptron the same predictions.
+
+    The first label of all is learned from an example without features, because its round was not kept.
+    """
+    kept, rule = cast("ClassKept", ledger.kept), cast("MulticlassPerceptronRule", ledger.rule)
+    if ledger.late or not ledger.seen:
+        return not ledger.late and not len(kept)
+    engine = PerceptronEngine(rule, ledger.n, 0, Reduction())
+    indptr = np.concatenate([[0], kept.indptr]).astype(np.int64)
+    ids = np.concatenate([[0], kept.labels]).astype(np.int32)
+    predicted, fault = engine.learn_rows(Csr(indptr, kept.index, kept.value, ledger.n), ids)
+    return fault is None and np.array_equal(predicted[1:], kept.predicted) and engine.counts.updates == ledger.updates
 
 
 def _replayed_late(ledger: Ledger, engine: LearnerEngine) -> list[bool]:

@@ -24,9 +24,10 @@ def classes(
 ) -> str:
     """Return the log loss and Brier score, precision and recall of each label, and the confusion.
 
-    ``labels`` are HTML already, in the order of the rows and columns of ``confusion``.
+    ``measured`` is empty for a learner without probabilities. ``labels`` are HTML already, in the order of
+    the rows and columns of ``confusion``.
     """
-    named = {"log_loss": "log loss", "brier": "Brier score"}
+    named = {"log_loss": "log loss", "brier": "Brier score"} if measured else {}
     single = table(
         ("measure", "value"), ((words, f"{measured[name]:.4f}") for name, words in named.items()), numbers_from=1
     )
@@ -42,7 +43,8 @@ def classes(
         "Each probability was predicted before its label was read. The Brier score adds the squares of all classes, "
         "and of the probability that the label is new."
     )
-    return f"<h2>Probabilities</h2>{single}<p>{key}</p><h2>Labels</h2>{scores}{pairs(labels, confusion)}"
+    probabilities = f"<h2>Probabilities</h2>{single}<p>{key}</p>" if measured else ""
+    return f"{probabilities}<h2>Labels</h2>{scores}{pairs(labels, confusion)}"
 
 
 def pairs(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
