@@ -49,6 +49,9 @@ READING = (
     click.option("--labels", metavar="FILE", type=click.Path(), help="Separate file with the labels, one per line."),
     click.option("--positive", metavar="LABEL", help="Predict this label against all others."),
     click.option(
+        "--weight", metavar="COLUMN", help="Column of the weight of each row (name, or number from 1), or JSON key."
+    ),
+    click.option(
         "--text",
         multiple=True,
         metavar="COLUMN",

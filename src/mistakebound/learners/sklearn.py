@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
 from mistakebound.learners.rounds import run_rows, run_stream, score_one
+from mistakebound.learners.streams import weights_of_stream
+from mistakebound.learners.weights import weights_of_rows
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 from mistakebound.rules.registry import rule_class
 
@@ -22,30 +24,35 @@ if TYPE_CHECKING:
     L = TypeVar("L", bound=Learner)
 
 
-def fit(learner: L, X: Any, y: Any) -> L:
-    """Forget everything, then learn the rows of X in one pass."""
+def fit(learner: L, X: Any, y: Any, sample_weight: Any = None) -> L:
+    """Forget everything, then learn the rows of X in one pass; ``sample_weight`` is that of ``run``."""
     names = frame_names(X)
     rows = matrix_rows(X)
     y = targets(y, learner)
     check_lengths(rows, y)
+    weights = weights_of_rows(learner, sample_weight, len(rows))
     learner._play = learner._early_labels = None
     if names is not None:
         learner.feature_names_in_ = names
     elif hasattr(learner, "feature_names_in_"):
         del learner.feature_names_in_
-    run_rows(learner, rows, y)
+    run_rows(learner, rows, y, weights)
     return learner
 
 
-def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> L:
+def partial_fit(
+    learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None, sample_weight: Any = None
+) -> L:
     """Learn a batch after all that was learned before.
 
     ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
     DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
+    ``sample_weight`` is that of ``run``.
     """
     if (stream := learner.stream_of(X)) is not None:
+        weights = weights_of_stream(learner, stream, sample_weight)
         settle_classes(learner, classes)
-        run_stream(learner, stream, y)
+        run_stream(learner, stream, y, weights)
         return learner
     if learner._play is None:
         names = frame_names(X)
@@ -55,8 +62,9 @@ def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None
             learner.feature_names_in_ = names
     else:
         rows = known_rows(learner, X)
+    weights = weights_of_rows(learner, sample_weight, len(rows))
     settle_classes(learner, classes)
-    run_rows(learner, rows, y)
+    run_rows(learner, rows, y, weights)
     return learner
 
 
@@ -173,7 +181,7 @@ def predict_proba(learner: Learner, X: Any, *, new: bool = False) -> FloatArray:
         play, found, _ = probabilities_of_many(learner, X)
         return in_order(play, found, new=new)
     refuse_new(new)
-    return probabilities(*score_many(learner, X))
+    return probabilities_of(learner, *score_many(learner, X))
 
 
 def refuse_new(new: bool) -> None:  # noqa: FBT001
@@ -190,6 +198,12 @@ def predict_log_proba(learner: Learner, X: Any) -> FloatArray:
             return np.asarray(np.log(predict_proba(learner, X)))
     scores = score_many(learner, X)[0]
     return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
+
+
+def probabilities_of(learner: Learner, scores: FloatArray, positive: BoolArray) -> FloatArray:
+    """Return ``probabilities``; with a threshold other than ½, the predicted label need not be the more likely one."""
+    at_half = learner._current_play().engine.rule.threshold == 0
+    return probabilities(scores, positive if at_half else scores >= 0)
 
 
 def probabilities(scores: FloatArray, positive: BoolArray) -> FloatArray:
@@ -220,13 +234,13 @@ class WithProbabilities:
         return self.method if learner is None else MethodType(self.method, learner)
 
 
-def score(learner: Learner, X: Any, y: Any) -> float:
-    """Return the fraction of the rows of X that are predicted correctly."""
+def score(learner: Learner, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the fraction of the rows of X that are predicted correctly, by weight if there are weights."""
     predicted, truth = predict(learner, X), as_labels(y)
     if len(predicted) != len(truth):
         message = f"X has {len(predicted)} rows but y has {len(truth)} labels"
         raise ValueError(message)
-    return float(np.mean(predicted == truth))
+    return float(np.average(predicted == truth, weights=sample_weight))
 
 
 def classes(learner: Learner) -> AnyArray:

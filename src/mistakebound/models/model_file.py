@@ -154,6 +154,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     if known is not None:
         learner._early_labels = known
     if state is not None:
+        weighted = isinstance(state, dict) and state.get("weighted") is True
         fit = (classes is not None) == (list(tensors) == list(CLASS_TENSORS))
         need(fit, "the tensors do not fit the labels", "tensors")
         if classes is None:
@@ -161,7 +162,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
         else:
             engine = restore_classes(kinds[name], state, tensors, classes)
         try:
-            learner._restore(engine)
+            learner._restore(engine).weighted = weighted
         except ValueError as error:  # classes that are not two different labels
             raise ModelError(str(error), field="parameters") from None
     if columns is not None:

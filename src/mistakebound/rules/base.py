@@ -110,6 +110,8 @@ class Rule:
     """Whether a mistake on a positive example causes an update."""
     log_odds: ClassVar[bool] = False
     """Whether the score is the log odds of the positive label."""
+    takes_weights: ClassVar[bool] = False
+    """Whether examples may have weights, which multiply ``step``."""
     keeps_examples: ClassVar[bool] = True
     """Whether the examples of mistakes and updates are kept. A rule without a theorem does not need them."""
     ranges: ClassVar[dict[str, Range]] = {
@@ -167,9 +169,13 @@ class Rule:
         """Return the new state of a feature with value x. The caller rounds it to float32."""
         return (state[0] + tau * x,)
 
-    def count(self, scalars: tuple[float, ...], y: int) -> tuple[float, ...]:  # noqa: ARG002
+    def count(self, scalars: tuple[float, ...], y: int, weight: float = 1.0) -> tuple[float, ...]:  # noqa: ARG002
         """Return the scalars after a round with the label y, also if the round caused no update."""
         return scalars
+
+    def allows_weighted_scalars(self, scalars: Sequence[float]) -> bool:
+        """Return whether a learner can reach these scalars if examples have weights."""
+        return all(1 <= each < math.inf for each in scalars)
 
     def allows(self, state: FloatArray) -> bool:  # noqa: ARG002 - z may be any number
         """Return whether a learner can reach this state (one row of S floats per feature).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,6 +38,8 @@ PRIOR_OF_MIXERS, PRIOR_OF_MEMBERS = (0.47, 0.47, 0.05), 0.01
 """The weights in the Bayes mixture at the start: of each mixer, and of all members together."""
 CLASS_PRIOR = "class-prior"
 """With several classes, a panel has one more member: it predicts how often each label has occurred."""
+EVEN = 0.5
+"""The default of ``PanelRule.cut``."""
 MOST_JOINED = 48
 """The largest number of members from outside."""
 
@@ -69,23 +72,33 @@ class PanelRule(Rule):
         A bit for each of the MEMBERS: whether the panel has it.
     joined : int
         Number of members from outside.
+    cut : float
+        The probability from which on the positive label is predicted. The guard is only used at ½.
 
     See docs/theory.md, "The Panel".
     """
 
     members: int = (1 << len(MEMBERS)) - 1
     joined: int = 0
+    cut: float = 0.5
 
     id: ClassVar[str] = "panel"
     start: ClassVar[tuple[float, ...]] = ()
     log_odds: ClassVar[bool] = True
+    takes_weights: ClassVar[bool] = True
     keeps_examples: ClassVar[bool] = False
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": no_update_margin("every example is learned"),
         "bias": Range(lambda b: b == 0, "0, because the Panel has a constant feature of its own"),
         "members": Range(lambda m: 0 <= m < 1 << len(MEMBERS) and m == int(m), "a whole number from 0 to 65535"),
         "joined": Range(lambda k: 0 <= k <= MOST_JOINED and k == int(k), f"a whole number from 0 to {MOST_JOINED}"),
+        "cut": Range(lambda p: 0 < p < 1, "a number between 0 and 1"),
     }
+
+    @property
+    def threshold(self) -> float:
+        """The log odds of ``cut``."""
+        return 0.0 if self.cut == EVEN else math.log(self.cut) - math.log1p(-self.cut)
 
     @property
     def chosen(self) -> tuple[str, ...]:
