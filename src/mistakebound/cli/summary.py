@@ -119,7 +119,8 @@ def options_of(rule: Rule) -> str:
     """
     if is_panel(rule):
         known = next((name for name, members in ROSTERS.items() if members == rule.chosen), ",".join(rule.chosen))
-        return "--learner panel" if known == "all" else f"--learner panel --members {known}"
+        cut = "" if rule.threshold == 0 else f" --threshold {rule.cut:.12g}"
+        return "--learner panel" + ("" if known == "all" else f" --members {known}") + cut
     needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():

@@ -124,6 +124,11 @@ class Replica(Learner):
     def _reduction(self) -> Reduction:
         return self._play_of_original.engine.reduction
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether examples may have weights."""
+        return self._play_of_original.takes_weights
+
     def known_reading(self) -> Reading | None:
         """Return how the files of the original were read, if other options could give other features."""
         known = self._original.known_reading()

@@ -43,7 +43,7 @@ def weights_of_rows(learner: Learner, sample_weight: Any, rows: int | None = Non
         return None
     refuse_weights(learner)
     try:
-        found: FloatArray = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        found: FloatArray = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         message = "sample_weight must be an array of numbers"
         raise ValueError(message) from None
@@ -53,7 +53,7 @@ def weights_of_rows(learner: Learner, sample_weight: Any, rows: int | None = Non
     if rows is not None and len(found) != rows:
         message = f"X has {rows} rounds but sample_weight has {len(found)} weights: inconsistent numbers of samples"
         raise ValueError(message)
-    return found
+    return np.ascontiguousarray(found)
 
 
 def weight_at(weights: FloatArray | None, row: int) -> float:

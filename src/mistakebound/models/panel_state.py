@@ -215,9 +215,6 @@ def _check_labels(numbers: Numbers, counts: Counts, positives: int | None, *, we
 
 def _check_records(rule: PanelRule, records: AnyArray, labels: FloatArray, rounds: int, *, weighted: bool) -> None:
     names, with_third = list(RECORD), bool(OF_THIRD & set(rule.names))
-    if weighted and not records[-1].any():  # all weights were 0, so nothing was learned
-        need(len(records) == 1, "the record of the constant is out of range", "feature_records")
-        return
     for name, column in zip(names, records.T, strict=True):
         found = (0.0, 0.0) if name in THIRD and not with_third else RECORD[name]
         if found is not None:

@@ -22,9 +22,9 @@ class Feature:
 
     scale: float = 0.0
     """Largest |x| so far."""
-    positives: int = 0
-    """Rounds with it and label +1."""
-    negatives: int = 0
+    positives: float = 0
+    """Weights of the rounds with it and label +1."""
+    negatives: float = 0
     seen: int = 0
     """How many values its moments are of."""
     mean: float = 0.0
@@ -32,8 +32,8 @@ class Feature:
     """Sum of the squared deviations from the mean."""
 
     @property
-    def count(self) -> int:
-        """Rounds with this feature."""
+    def count(self) -> float:
+        """Weights of the rounds with this feature."""
         return self.positives + self.negatives
 
     def part(self, x: float) -> int:
@@ -71,10 +71,10 @@ class Views(NamedTuple):
 
 @dataclass(slots=True)
 class Features:
-    """All features of a stream, and its rounds so far."""
+    """All features of a stream, and the weights of its rounds so far."""
 
     of: dict[int, Feature] = field(default_factory=dict)
-    rounds: int = 0
+    rounds: float = 0
 
     def __getitem__(self, j: int) -> Feature:
         return self.of.setdefault(j, Feature())
@@ -91,14 +91,14 @@ class Features:
             rare.append((j, u * math.log(1 + (self.rounds + 1) / (feature.count + 1))))
         return Views([*scaled, (CONSTANT, 1.0)], unit_length(scaled), unit_length(x), unit_length(rare))
 
-    def count(self, x: Example, y: int) -> None:
-        """Count the features of an example with label y."""
+    def count(self, x: Example, y: int, weight: float = 1.0) -> None:
+        """Count the features of an example with label y, by its weight."""
         for j, _ in x:
             if y > 0:
-                self[j].positives += 1
+                self[j].positives += weight
             else:
-                self[j].negatives += 1
-        self.rounds += 1
+                self[j].negatives += weight
+        self.rounds += weight
 
 
 def unit_length(x: Iterable[tuple[int, float]]) -> Example:

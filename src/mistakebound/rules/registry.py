@@ -56,7 +56,7 @@ WITH_BIAS: tuple[Mapping[str, float], ...] = ({"bias": 1},)
 DECLARATIONS: dict[str, Declaration] = {
     declared.id: declared
     for declared in (
-        Declaration("panel", "panel", "PanelRule", "Panel", linear=False, options={"threshold": THRESHOLD}),
+        Declaration("panel", "panel", "PanelRule", "Panel", linear=False),
         Declaration(
             "perceptron",
             "perceptron",

@@ -1,0 +1,241 @@
+"""Weights of examples and of labels, thresholds, in Python and in scikit-learn."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import mistakebound as mb
+from mistakebound.errors import OptionError
+from mistakebound.learners.linear import KINDS
+from mistakebound.models.model_file import fingerprint
+from mistakebound.rules.reference import ReferenceGame
+from mistakebound.rules.registry import DECLARATIONS, rule_class
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TAKES = [name for name in DECLARATIONS if name != "panel" and rule_class(name).takes_weights]
+REFUSES = [name for name in DECLARATIONS if not rule_class(name).takes_weights]
+
+
+def rows_of(n: int = 200, seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32).astype(float)
+    return X, np.where(X[:, 0] > X[:, 1], 1, -1), rng.choice([0.0, 0.3, 1.0, 2.5], n)
+
+
+def test_which_learners_take_weights() -> None:
+    assert sorted(TAKES) == sorted(
+        [
+            "coin-betting",
+            "logistic-sgd",
+            "adagrad-logistic",
+            "adagrad-hinge",
+            "implicit-logistic",
+            "ftrl-proximal",
+            "exponentiated-gradient",
+            "naive-bayes",
+            "decision-list",
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_the_core_equals_the_specification(name: str) -> None:
+    X, y, w = rows_of()
+    learner = KINDS[DECLARATIONS[name].learner](classes=(-1, 1))
+    game = ReferenceGame(rule_class(name)(), slots=4)
+    expected = [game.round(list(enumerate(x)), int(label), weight) for x, label, weight in zip(X, y, w, strict=True)]
+    ledger = learner.run(X, y, sample_weight=w)
+    assert (np.asarray(ledger.predictions) == 1).tolist() == expected
+    engine = learner._current_play().engine
+    state = engine.core.__getstate__()[2].reshape(4, -1)
+    assert state.tolist() == [list(each) for each in game.state]
+    assert ledger.updates == game.updates < 200
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_weights_of_one_and_one_at_a_time(name: str, tmp_path: Path) -> None:
+    X, y, w = rows_of()
+    make = KINDS[DECLARATIONS[name].learner]
+    plain, ones = make(classes=(-1, 1)).fit(X, y), make(classes=(-1, 1)).fit(X, y, np.ones(len(y)))
+    assert plain.decision_function(X).tolist() == ones.decision_function(X).tolist()
+    batch, single = make(classes=(-1, 1)).fit(X, y, w), make(classes=(-1, 1))
+    for x, label, weight in zip(X, y, w, strict=True):
+        single.learn_one(x, label, weight)
+    assert fingerprint(batch) == fingerprint(single) != fingerprint(plain)
+    batch.save(tmp_path / "m.mb")
+    again = mb.load(tmp_path / "m.mb")
+    again.save(tmp_path / "again.mb")
+    assert (tmp_path / "m.mb").read_bytes() == (tmp_path / "again.mb").read_bytes()
+
+
+@pytest.mark.parametrize("name", REFUSES)
+def test_other_learners_refuse_weights(name: str) -> None:
+    kind = KINDS[DECLARATIONS[name].learner]
+    learner = kind(threshold=1) if name == "winnow" else kind()
+    words = f"{kind.__name__} takes no weights"
+    with pytest.raises(ValueError, match=words):
+        learner.run([[1.0], [0.0]], [1, -1], sample_weight=[1, 2])
+    with pytest.raises(ValueError, match=words):
+        learner.learn_one([1.0], 1, 2.0)
+    assert not learner.has_learned
+    learner.learn_one([1.0], 1, 1.0)  # as without weights
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1.0], "X has 2 rounds but sample_weight has 1 weights"),
+        ([[1.0], [2.0]], "must be 1D"),
+        (["a", "b"], "must be an array of numbers"),
+        (3.0, "must be 1D"),
+    ],
+)
+def test_weights_that_do_not_fit(weights: Any, words: str) -> None:
+    panel = mb.Panel()
+    for learn in (
+        panel.fit,
+        panel.partial_fit,
+        lambda X, y, sample_weight: panel.run(X, y, sample_weight=sample_weight),
+    ):
+        with pytest.raises(ValueError, match=words):
+            learn([[1.0], [0.0]], [1, 0], sample_weight=weights)
+    assert not panel.has_learned
+
+
+def test_named_examples_need_as_many_weights() -> None:
+    examples, y = [{"a": 1}, {"b": 1}, {"a": 1, "b": 1}], ["x", "y", "x"]
+    with pytest.raises(mb.StreamError, match="fewer weights than examples") as error:
+        mb.Panel(classes=("x", "y")).run(iter(examples), iter(y), sample_weight=[1.0, 2.0])
+    assert error.value.round == 2
+    with pytest.raises(mb.StreamError, match="fewer examples than weights") as error:
+        mb.Panel().run(examples, y, sample_weight=[1.0, 2.0, 3.0, 4.0])
+    assert error.value.round == 3
+
+
+def test_class_weight_is_a_weight_of_each_row() -> None:
+    X, y, w = rows_of()
+    of_label = {1: 3.0, -1: 0.5}
+    by_row = mb.Panel(classes=(-1, 1)).fit(X, y, w * np.where(y > 0, 3.0, 0.5))
+    by_label = mb.Panel(class_weight=of_label, classes=(-1, 1)).fit(X, y, w)
+    assert by_row.members() == by_label.members()
+    one = mb.Panel(class_weight=of_label, classes=(-1, 1))
+    for x, label, weight in zip(X, y, w, strict=True):
+        one.learn_one(x, label, weight)
+    assert one.members() == by_row.members()
+    assert mb.Panel(classes=(-1, 1)).fit(X, y).members() != by_row.members()
+    assert pickle.loads(pickle.dumps(by_label)).partial_fit(X, y).members() == by_label.partial_fit(X, y).members()
+
+
+def test_class_weight_of_named_examples_and_several_classes() -> None:
+    examples = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}] * 20
+    y = ["x", "y", "z"] * 20
+    heavy = mb.Panel(class_weight={"z": 5})
+    by_label, by_row = heavy.run(examples, y), mb.Panel().run(examples, y, sample_weight=[1.0, 1.0, 5.0] * 20)
+    assert by_label.standings == by_row.standings
+    one = mb.Panel(class_weight={"y": 4}, classes=("x", "y"))
+    one.learn_one({"a": 1.0}, "x")
+    one.learn_one({"b": 1.0}, "y")
+    other = mb.Panel(classes=("x", "y"))
+    other.learn_one({"a": 1.0}, "x")
+    other.learn_one({"b": 1.0}, "y", 4.0)
+    assert one.predict_proba_one({"b": 1.0}) == other.predict_proba_one({"b": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("balanced", "a stream does not know in advance how often each label occurs"),
+        ({1: -1.0}, "weights from 0 to 1e9, got -1.0 for 1"),
+        ({1: float("nan")}, "got nan for 1"),
+        ({1: "2"}, "got '2' for 1"),
+        ([1, 2], "must be a dict"),
+    ],
+)
+def test_bad_class_weights(value: Any, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        mb.Panel(class_weight=value).fit([[1.0], [0.0]], [1, 0])
+
+
+def test_models_keep_class_weight_and_threshold(tmp_path: Path) -> None:
+    X, y, w = rows_of()
+    panel = mb.Panel(class_weight={1: 2.0, -1: 0.25}, threshold=0.3).fit(X, y, w)
+    panel.save(tmp_path / "m.mb")
+    again = mb.load(tmp_path / "m.mb")
+    assert again.get_params() == panel.get_params()
+    again.partial_fit(X, y)
+    panel.partial_fit(X, y)
+    assert fingerprint(again) == fingerprint(panel)
+    assert again.predict(X).tolist() == np.where(again.predict_proba(X)[:, 1] >= 0.3, 1, -1).tolist()
+
+
+# ---------------------------------------------------------------------- threshold
+
+
+def test_a_threshold_decides_predictions_and_counts() -> None:
+    X, y, _ = rows_of(600)
+    panel, usual = mb.Panel(threshold=0.2), mb.Panel()
+    ledger, other = panel.run(X, y), usual.run(X, y)
+    assert ledger.measures is not None and other.measures is not None
+    expected = other.measures.confusion(0.2)
+    assert (ledger.false_positives, ledger.false_negatives) == (expected.false_positives, expected.false_negatives)
+    assert ledger.mistakes != other.mistakes
+    assert panel.predict_proba(X).tolist() == usual.predict_proba(X).tolist()
+    assert panel.members() == usual.members()
+    p = panel.predict_proba(X)[:, 1]
+    assert panel.predict(X).tolist() == np.where(p >= 0.2, 1, -1).tolist()
+    assert ((panel.decision_function(X) > 0) == (p >= 0.2)).all()
+    assert panel.predict_one(X[0]) == panel.predict(X[:1])[0]
+
+
+def test_the_bounds_do_not_apply_to_a_threshold() -> None:
+    X, y, _ = rows_of(600)
+    panel = mb.Panel(threshold=0.2)
+    panel.run(X, y)
+    for theorem in ("guarded-weighted-majority", "bayes-mixture"):
+        certificate = panel.certify(theorem)
+        assert certificate.status == "does not apply"
+        failed = [premise for premise in certificate.premises if not premise.holds]
+        assert [each.statement for each in failed] == ["the guard makes the predictions"]
+        assert "from a probability of 0.2 on" in str(failed[0])
+    half = mb.Panel(threshold=0.5)
+    half.run(X, y)
+    assert half.certify().status == "holds"
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.1, 2, float("nan"), "0.5", True])
+def test_bad_thresholds(value: Any) -> None:
+    with pytest.raises(OptionError, match="threshold must be a number between 0 and 1"):
+        mb.Panel(threshold=value).fit([[1.0], [0.0]], [1, 0])
+
+
+def test_a_threshold_is_for_two_labels() -> None:
+    with pytest.raises(OptionError, match="threshold is only valid for two labels"):
+        mb.Panel(threshold=0.3).fit([[1.0], [0.0], [2.0]], [1, 0, 2])
+    panel = mb.Panel(threshold=0.3, classes=(0, 1)).fit([[1.0], [0.0]], [1, 0])
+    with pytest.raises(mb.StreamError, match="label"):
+        panel.learn_one([1.0], 2)
+
+
+# ---------------------------------------------------------------------- scikit-learn
+
+
+def test_score_uses_weights() -> None:
+    X, y, w = rows_of()
+    panel = mb.Panel().fit(X[:20], y[:20])
+    right = panel.predict(X) == y
+    assert panel.score(X, y, sample_weight=w) == pytest.approx((right * w).sum() / w.sum())
+    assert panel.score(X, y) == right.mean()
+
+
+def test_partial_fit_with_weights_equals_fit() -> None:
+    X, y, w = rows_of()
+    once, parts = mb.Panel().fit(X, y, sample_weight=w), mb.Panel()
+    parts.partial_fit(X[:50], y[:50], classes=[-1, 1], sample_weight=w[:50])
+    parts.partial_fit(X[50:], y[50:], sample_weight=w[50:])
+    assert once.members() == parts.members()
