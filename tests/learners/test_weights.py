@@ -181,7 +181,8 @@ def test_a_threshold_decides_predictions_and_counts() -> None:
     X, y, _ = rows_of(600)
     panel, usual = mb.Panel(threshold=0.2), mb.Panel()
     ledger, other = panel.run(X, y), usual.run(X, y)
-    assert ledger.measures is not None and other.measures is not None
+    assert ledger.measures is not None
+    assert other.measures is not None
     expected = other.measures.confusion(0.2)
     assert (ledger.false_positives, ledger.false_negatives) == (expected.false_positives, expected.false_negatives)
     assert ledger.mistakes != other.mistakes

@@ -134,14 +134,15 @@ def test_a_weight_of_zero_is_predicted_and_counted_but_not_learned() -> None:
     assert some.ledger_.rounds == none.ledger_.rounds == some.standings.rounds == 300
     features, records = none._current_play().engine.core.__getstate__()[2][:2]
     fresh = mb.Panel(classes=(0, 1))._new_engine(5).core.__getstate__()[2][1]
-    assert len(features) == 0 and records.tolist() == fresh.tolist()
+    assert len(features) == 0
+    assert records.tolist() == fresh.tolist()
     only = mb.Panel(classes=(0, 1)).fit(X[w], y[w])
     get = [panel._current_play().engine.core.__getstate__()[2][:4] for panel in (some, only)]
     assert all(np.array_equal(a, b) for a, b in zip(*get, strict=True))
 
 
 def test_the_guard_and_the_mixture_have_no_weights() -> None:
-    """Log loss and mistakes count every round once: what a member lost is the sum over rounds, whatever their weights."""
+    """Log loss and mistakes count every round once, whatever the weights."""
     X, y, w = rows_of(400)
     panel = mb.Panel(classes=(0, 1))
     losses = 0.0
@@ -191,7 +192,8 @@ def test_a_third_label_keeps_the_weights() -> None:
     batch.run(X, y, sample_weight=w)
     for x, label, weight in zip(X, y, w, strict=True):
         single.learn_one(x, label, weight)
-    assert batch.several and len({*states(batch, single)}) == 1
+    assert batch.several
+    assert len({*states(batch, single)}) == 1
     assert sum(batch.ledger_.measures.counts) == 300
 
 
