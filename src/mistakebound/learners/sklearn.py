@@ -31,6 +31,9 @@ def fit(learner: L, X: Any, y: Any, sample_weight: Any = None) -> L:
     y = targets(y, learner)
     check_lengths(rows, y)
     weights = weights_of_rows(learner, sample_weight, len(rows))
+    if weights is not None and not weights.any():
+        message = "sample_weight must have at least one weight that is not zero"
+        raise ValueError(message)
     learner._play = learner._early_labels = None
     if names is not None:
         learner.feature_names_in_ = names
@@ -43,12 +46,7 @@ def fit(learner: L, X: Any, y: Any, sample_weight: Any = None) -> L:
 def partial_fit(
     learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None, sample_weight: Any = None
 ) -> L:
-    """Learn a batch after all that was learned before.
-
-    ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
-    DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
-    ``sample_weight`` is that of ``run``.
-    """
+    """Learn a batch after all that was learned before: see ``Learner.partial_fit``."""
     if (stream := learner.stream_of(X)) is not None:
         weights = weights_of_stream(learner, stream, sample_weight)
         settle_classes(learner, classes)
