@@ -240,3 +240,77 @@ def test_partial_fit_with_weights_equals_fit() -> None:
     parts.partial_fit(X[:50], y[:50], classes=[-1, 1], sample_weight=w[:50])
     parts.partial_fit(X[50:], y[50:], sample_weight=w[50:])
     assert once.members() == parts.members()
+
+
+# ---------------------------------------------------------------------- abstention
+
+
+@pytest.mark.parametrize(("threshold", "half"), [(None, 0.1), (0.3, 0.2), (None, 0.5)])
+def test_a_panel_may_abstain(threshold: float | None, half: float) -> None:
+    X, y, _ = rows_of(600)
+    panel, usual = mb.Panel(threshold=threshold, abstain=half), mb.Panel(threshold=threshold)
+    cut = threshold or 0.5
+    kept = []
+    for x, label in zip(X, y, strict=True):
+        p = usual.predict_proba_one(x)[1]
+        usual.learn_one(x, label)
+        kept.append((p, label))
+    ledger = panel.run(X, y)
+    inside = [cut - half <= p < cut + half for p, _ in kept]
+    answers = ledger.answers
+    assert answers is not None
+    assert answers.abstentions == sum(inside) > 0
+    assert answers.answered == 600 - sum(inside)
+    wrong = sum((p >= cut) != (label > 0) for (p, label), out in zip(kept, inside, strict=True) if not out)
+    assert answers.mistakes == wrong
+    assert answers.coverage == answers.answered / 600
+    assert ledger.mistakes == usual.ledger_.mistakes  # of what would have been predicted
+    p = panel.predict_proba(X)[:, 1]
+    expected = [None if cut - half <= q < cut + half else 1 if q >= cut else -1 for q in p]
+    assert panel.predict(X).tolist() == expected
+    assert [panel.predict_one(x) for x in X[:50]] == expected[:50]
+    assert panel.ask(X[0]).prediction == expected[0]
+    assert panel.predict_proba(X).tolist() == usual.predict_proba(X).tolist()
+    named = mb.Panel(abstain=0.499, classes=("ham", "spam"))
+    named.learn_one({"a": 1.0}, "spam")
+    assert named.predict_one({"a": 1.0}) is None
+
+
+def test_the_bound_of_the_guard_does_not_apply_to_abstentions(tmp_path: Path) -> None:
+    X, y, _ = rows_of(600)
+    panel = mb.Panel(abstain=0.1)
+    panel.run(X, y)
+    for theorem in ("guarded-weighted-majority", "bayes-mixture"):
+        certificate = panel.certify(theorem)
+        failed = [premise.statement for premise in certificate.premises if not premise.holds]
+        assert (certificate.status, failed) == ("does not apply", ["a label is predicted in every round"])
+    panel.save(tmp_path / "m.mb")
+    again = mb.load(tmp_path / "m.mb")
+    assert again.ledger_.answers == panel.ledger_.answers
+    assert again.predict(X).tolist() == panel.predict(X).tolist()
+
+
+@pytest.mark.parametrize("value", [-0.1, 0.6, float("nan"), float("inf"), "0.1", True, 0.0005])
+def test_bad_bands(value: Any) -> None:
+    with pytest.raises(OptionError, match="abstain must be a (number from 0 to 0.5|multiple of 0.001)"):
+        mb.Panel(abstain=value).fit([[1.0], [0.0]], [1, 0])
+
+
+def test_a_band_lies_between_0_and_1() -> None:
+    with pytest.raises(OptionError, match="the distance of the threshold from 0 and 1"):
+        mb.Panel(threshold=0.2, abstain=0.3).fit([[1.0], [0.0]], [1, 0])
+    with pytest.raises(OptionError, match="abstain is only valid for two labels"):
+        mb.Panel(abstain=0.1).fit([[1.0], [0.0], [2.0]], [1, 0, 2])
+
+
+def test_lines_of_predictions_are_empty_where_a_panel_abstains(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,yes\n2,no\n" * 20 + "1,yes\n")
+    source = mb.Source(tmp_path / "a.csv", label="y")
+    result = mb.runs.run(source, mb.Panel(abstain=0.2), predictions=tmp_path / "out.txt")
+    lines = [line.split("\t") for line in (tmp_path / "out.txt").read_text().splitlines()]
+    assert [line[0] == "" for line in lines] == [0.3 <= float(line[1]) < 0.7 for line in lines]
+    assert result.learner.ledger_.answers is not None
+    assert sum(line[0] == "" for line in lines) == result.learner.ledger_.answers.abstentions > 0
+    mb.runs.predict(source, result.learner, tmp_path / "new.txt")
+    predicted = result.learner.predict(source)
+    assert (tmp_path / "new.txt").read_text().splitlines() == [label or "" for label in predicted]

@@ -168,7 +168,7 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 # ---------------------------------------------------------------------- the learner
 
 DEFAULT = "panel"
-PARAMETERS = (*OPTIONS, "members", "update_margin", "bias", "classes")
+PARAMETERS = (*OPTIONS, "members", "abstain", "update_margin", "bias", "classes")
 """Parameters of learners that are options of commands."""
 
 
@@ -187,6 +187,14 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
         )
     )
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
+    options.append(
+        click.option(
+            "--abstain",
+            type=float,
+            metavar="B",
+            help="Of the panel: predict no label if the probability is less than B from the threshold.",
+        )
+    )
     for option_of in reversed(options):
         command = option_of(command)
     return command

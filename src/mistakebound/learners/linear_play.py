@@ -59,7 +59,8 @@ class LinearPlay:
 
     def __init__(self, engine: LearnerEngine, labels: Labels) -> None:
         self.engine, self.labels = engine, labels
-        self.named_core: Engine | None = engine.core if engine.named and engine.direct else None
+        direct = engine.direct and engine.rule.band is None
+        self.named_core: Engine | None = engine.core if engine.named and direct else None
         self.tickets: Tickets | None = None
         self.reading: Reading | None = None
         self.class_weight: Mapping[Any, float] | None = None
@@ -136,6 +137,8 @@ class LinearPlay:
         """Predict an example whose outcome comes later."""
         served = self.engine.serve(x)
         prediction = self.labels.decode(served.positive ^ self.engine.reduction.conjunction)
+        if self.engine.rule.band is not None and self.engine.rule.abstains(np.array([served.score]))[0]:
+            prediction = None
         with LOCK:
             self.tickets = self.tickets or Tickets()
             return self.tickets.add(Asked(prediction, self.engine.counts.rounds, served))

@@ -21,7 +21,7 @@ from mistakebound.learners.weighted import WeightedLearner
 from mistakebound.learners.weights import check_class_weight
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
-from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
+from mistakebound.rules.panel import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
 
+ROUNDING = 1e-9
 NO_WEIGHTS = (
     "a panel has no single weight for each feature: panel.members() returns the weights of its members; "
     "a linear learner, such as Arow, has weights of features"
@@ -115,6 +116,9 @@ class Panel(WeightedLearner):
     threshold : float, optional
         Of two labels, predict the positive one if its probability is at least this number, between 0 and 1. By default,
         the guard decides, and its bound holds. With a threshold, that bound does not apply.
+    abstain : float, optional
+        Of two labels, predict none (None) if the probability is less than this far from the threshold, or from ½. It
+        must be a multiple of 0.001. ``ledger.answers`` counts abstentions, and mistakes in the other rounds.
     threads : int, optional
         1 or 2; the result does not depend on it. The default is 2 if there are at least two processors, or at least
         three for text files, because one of them parses the text. With members from outside it is always 1.
@@ -150,6 +154,7 @@ class Panel(WeightedLearner):
         *,
         class_weight: Mapping[Any, float] | None = None,
         threshold: float | None = None,
+        abstain: float | None = None,
         threads: int | None = None,
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
@@ -157,6 +162,7 @@ class Panel(WeightedLearner):
         self.members = members
         self.class_weight = class_weight
         self.threshold = threshold
+        self.abstain = abstain
         self.threads = threads
         self.classes = classes
         self.keep_bytes = keep_bytes
@@ -308,7 +314,8 @@ class Panel(WeightedLearner):
         play = self._play
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
-        if self.several or isinstance(play.engine, JoinedEngine) or play.engine.rule.threshold != 0:
+        rule: Any = play.engine.rule
+        if self.several or isinstance(play.engine, JoinedEngine) or rule.threshold != 0 or rule.band is not None:
             return None
         from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
 
@@ -356,8 +363,9 @@ class Panel(WeightedLearner):
             play = super()._begin(width, growing=growing)
             play.use_class_weight(class_weight)
             return play
-        if self.threshold is not None:
-            raise OptionError(setting("threshold"), " is only valid for two labels")
+        for name in ("threshold", "abstain"):
+            if getattr(self, name) is not None:
+                raise OptionError(setting(name), " is only valid for two labels")
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
         self._threads()  # raises for a value that is not valid
@@ -401,7 +409,7 @@ class Panel(WeightedLearner):
 
     def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
         own, others = self._split()
-        return {"members": mask_of(own), "joined": len(others), "cut": self._cut()}
+        return {"members": mask_of(own), "joined": len(others), "cut": self._cut(), "abstain": self._abstain()}
 
     def _cut(self) -> float:
         """Return the probability from which on the positive label is predicted."""
@@ -409,6 +417,20 @@ class Panel(WeightedLearner):
         if isinstance(cut, bool) or not isinstance(cut, Real) or not 0 < float(cut) < 1:
             raise OptionError(setting("threshold"), f" must be a number between 0 and 1, got {cut!r}")
         return float(cut)
+
+    def _abstain(self) -> float:
+        """Return half the width of the band of probabilities in which no label is predicted."""
+        half: Any = 0.0 if self.abstain is None else self.abstain
+        if isinstance(half, bool) or not isinstance(half, Real) or not 0 <= float(half) <= EVEN:
+            raise OptionError(setting("abstain"), f" must be a number from 0 to 0.5, got {half!r}")
+        edges = [self._cut() + sign * float(half) for sign in (-1, 1)]
+        if half and any(abs(p * 1000 - round(p * 1000)) > ROUNDING for p in edges):
+            reason = f" must be a multiple of 0.001, like the threshold, got {half!r}"
+            raise OptionError(setting("abstain"), reason)
+        if edges[0] < -ROUNDING or edges[1] > 1 + ROUNDING:
+            reason = f" must not be larger than the distance of the threshold from 0 and 1, got {half!r}"
+            raise OptionError(setting("abstain"), reason)
+        return float(half)
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]

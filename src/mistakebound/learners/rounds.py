@@ -24,7 +24,7 @@ from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.source import Stream
     from mistakebound.learners.learner import Learner
@@ -50,20 +50,39 @@ def score_one(learner: Learner, x: Any) -> tuple[float, bool]:
     """Return the score of one example, and whether the prediction is positive."""
     if (row := row_as_stream(learner, x)) is not None:
         [(scores, labels)] = learner.score_parts(row)
+        if not answers_all(learner):
+            return float(scores[0]), bool(scores[0] >= learner._current_play().engine.rule.threshold)
         return float(scores[0]), bool(labels[0] == learner._labels.positive)
     play, example = start_with(learner, as_example(x))
     return play.score_one(example)
 
 
 def predict_one(learner: Learner, x: Any) -> Any:
-    """Return the predicted label of one example, without learning."""
+    """Return the predicted label of one example, without learning; None if the learner abstains."""
     if learner.several:
         from mistakebound.learners.class_rounds import probabilities_of_one  # noqa: PLC0415 - few have several classes
 
         play, _, class_id = probabilities_of_one(learner, x)
         return play.labels.decode(class_id)
-    positive = score_one(learner, x)[1]
-    return learner._labels.decode(positive)
+    score, positive = score_one(learner, x)
+    if answers_all(learner) or not learner._current_play().engine.rule.abstains(np.array([score]))[0]:
+        return learner._labels.decode(positive)
+    return None
+
+
+def answers_all(learner: Learner) -> bool:
+    """Return whether a learner always predicts a label; a Panel may abstain."""
+    return learner._current_play().engine.rule.band is None
+
+
+def predicted_labels(learner: Learner, scores: FloatArray, positive: BoolArray) -> AnyArray:
+    """Return the predicted labels; None where the learner abstains."""
+    labels = learner._labels.decode_all(positive)
+    if answers_all(learner):
+        return labels
+    labels = labels.astype(object)
+    labels[learner._current_play().engine.rule.abstains(scores)] = None
+    return labels
 
 
 def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[Any, float]:
@@ -348,7 +367,7 @@ def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[Float
         play = learner._start_with_chunk(part.chunk)
         scores, positive, fault = play.engine.score_part(part)
         unknown = play.named_core.unknown_rows(part.chunk, len(scores)) if play.named_core else 0
-        yield scores, play.labels.decode_all(positive), unknown
+        yield scores, predicted_labels(learner, scores, positive), unknown
         rounds += len(scores)
         if error := part.error_at(len(scores), fault.error()) if fault else part.error:
             raise error.at_round(rounds)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
-from mistakebound.learners.rounds import run_rows, run_stream, score_one
+from mistakebound.learners.rounds import answers_all, predicted_labels, run_rows, run_stream, score_one
 from mistakebound.learners.streams import weights_of_stream
 from mistakebound.learners.weights import weights_of_rows
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.learners.learner import Learner
     from mistakebound.play.inputs import Positional
+    from mistakebound.rules import Rule
 
     L = TypeVar("L", bound=Learner)
 
@@ -100,7 +101,9 @@ def score_many(learner: Learner, X: Any) -> tuple[FloatArray, BoolArray]:
         parts = list(learner.score_parts(stream))
         labels = np.concatenate([labels for _, labels in parts]) if parts else np.zeros(0)
         scores = np.concatenate([scores for scores, _ in parts]) if parts else np.zeros(0)
-        return scores, np.asarray(labels == learner._labels.positive, np.bool_)
+        if answers_all(learner):
+            return scores, np.asarray(labels == learner._labels.positive, np.bool_)
+        return scores, np.asarray(scores >= learner._current_play().engine.rule.threshold)
     if not learner._current_play().engine.named:
         rows = known_rows(learner, X)
         return learner._start(rows.width).engine.scores(rows)
@@ -118,7 +121,7 @@ def named_examples(learner: Learner, X: Any) -> Iterable[Any]:
 
 
 def predict(learner: Learner, X: Any) -> AnyArray:
-    """Return the predicted labels of many examples, without learning.
+    """Return the predicted labels of many examples, without learning; None where a Panel abstains.
 
     Parameters
     ----------
@@ -141,8 +144,7 @@ def predict(learner: Learner, X: Any) -> AnyArray:
 
         play, _, ids = probabilities_of_many(learner, X)
         return play.labels.decode_all(ids)
-    positive = score_many(learner, X)[1]
-    return learner._labels.decode_all(positive)
+    return predicted_labels(learner, *score_many(learner, X))
 
 
 def decision_function(learner: Learner, X: Any) -> FloatArray:
@@ -200,8 +202,12 @@ def predict_log_proba(learner: Learner, X: Any) -> FloatArray:
 
 def probabilities_of(learner: Learner, scores: FloatArray, positive: BoolArray) -> FloatArray:
     """Return ``probabilities``; with a threshold other than ½, the predicted label need not be the more likely one."""
-    at_half = learner._current_play().engine.rule.threshold == 0
-    return probabilities(scores, positive if at_half else scores >= 0)
+    return probabilities(scores, more_likely(learner._current_play().engine.rule, scores, positive))
+
+
+def more_likely(rule: Rule, scores: FloatArray, positive: BoolArray) -> BoolArray:
+    """Return whether the positive label is the more likely one; at the threshold ½, it is if it is predicted."""
+    return positive if rule.threshold == 0 else np.asarray(scores >= 0)
 
 
 def probabilities(scores: FloatArray, positive: BoolArray) -> FloatArray:

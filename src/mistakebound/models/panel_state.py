@@ -250,7 +250,11 @@ def _weighted_counts_fit(kept: AnyArray, seen: AnyArray, labels: FloatArray, rou
 
 def parameters_in_force(rule: Any) -> dict[str, Any]:
     """Return the parameters of a panel that its rule has."""
-    return {"members": list(rule.names), "threshold": None if rule.cut == EVEN else rule.cut}
+    return {
+        "members": list(rule.names),
+        "threshold": None if rule.cut == EVEN else rule.cut,
+        "abstain": rule.abstain or None,
+    }
 
 
 def _check_slots(touched: AnyArray, records: AnyArray) -> None:

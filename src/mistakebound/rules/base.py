@@ -19,10 +19,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from mistakebound._support.lazy import np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mistakebound._support.arrays import FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
 
     Weighted = Sequence[tuple[float, float]]
     """The non-zero features of an example as pairs (weight, value)."""
@@ -172,6 +174,15 @@ class Rule:
     def count(self, scalars: tuple[float, ...], y: int, weight: float = 1.0) -> tuple[float, ...]:  # noqa: ARG002
         """Return the scalars after a round with the label y, also if the round caused no update."""
         return scalars
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The probabilities between which no label is predicted; None if a label is always predicted."""
+        return None
+
+    def abstains(self, scores: FloatArray) -> BoolArray:
+        """Return for which scores no label is predicted: for none, except for a Panel that may abstain."""
+        return np.zeros(len(scores), np.bool_)
 
     def allows_weighted_scalars(self, scalars: Sequence[float]) -> bool:
         """Return whether a learner can reach these scalars if examples have weights."""
