@@ -74,6 +74,17 @@ def test_weights_of_one_and_one_at_a_time(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "m.mb").read_bytes() == (tmp_path / "again.mb").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["logistic-sgd", "implicit-logistic", "adagrad-hinge"])
+def test_a_step_is_linear_in_the_weight(name: str) -> None:
+    """From the same state, a weight of 2 moves the weights exactly twice as far."""
+    make, x = KINDS[DECLARATIONS[name].learner], np.array([[1.0, -0.5, 0.25]])
+    before = make(classes=(-1, 1)).fit(x, [-1])
+    moved = [pickle.loads(pickle.dumps(before)).partial_fit(x, [1], sample_weight=[w]) for w in (1.0, 2.0)]
+    one, two = (np.asarray(learner.weights_) - np.asarray(before.weights_) for learner in moved)
+    assert one.any()
+    assert two == pytest.approx(2 * one, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", REFUSES)
 def test_other_learners_refuse_weights(name: str) -> None:
     kind = KINDS[DECLARATIONS[name].learner]
