@@ -70,17 +70,11 @@ class ClassBindings {
     if (self.engine().class_game() == nullptr) throw nb::value_error("this engine is not a learner of several classes");
     return *self.engine().class_game();
   }
-  static void check_weight(double weight) {
-    constexpr double largest = 1e9;
-    if (!(weight >= 0 && weight <= largest)) throw nb::value_error("a weight must be a number from 0 to 1e9");
-  }
   static ClassLabels labels_of(const Labels& labels, Predictions& predictions, Logs& logs, const Weights& weights, Logs& confidences,
                                std::size_t rows) {
     if (labels.size() != rows || predictions.size() != rows || (logs && logs->size() != rows) || (weights && weights->size() != rows) ||
         (confidences && confidences->size() != rows))
       throw nb::value_error("labels, predictions, log_probabilities, weights and confidences must have one entry per row");
-    if (weights)
-      for (std::size_t r = 0; r < rows; ++r) check_weight(weights->data()[r]);
     ClassLabels made{labels.data(), predictions.data()};
     made.log_probability = logs ? logs->data() : nullptr;
     made.confidence = confidences ? confidences->data() : nullptr;
@@ -175,7 +169,6 @@ class ClassBindings {
 
   // Predict, then learn. Returns the prediction.
   static std::int32_t learn(Locked& self, nb::handle x, std::int32_t label, double weight, const std::optional<EarlierClass>& earlier) {
-    check_weight(weight);
     typename Locked::Borrowed example(self, x);
     const auto lock = self.take([&] { example->copy_names(); });
     std::int32_t prediction = -1;
@@ -203,7 +196,6 @@ class ClassBindings {
   }
   static nb::tuple tell_csr(Locked& self, Array<std::int64_t> indptr, Array<std::int64_t> index, Array<double> value, std::int32_t label,
                             std::int32_t prediction, double probability, double brier, std::int64_t updates, double weight) {
-    check_weight(weight);
     const auto row = self.csr(indptr, index, value);
     if (row.rows != 1) throw nb::value_error("the matrix must have one row");
     const EarlierClass earlier = earlier_of(prediction, probability, brier, updates);

@@ -27,6 +27,8 @@ using namespace nanobind::literals;
 namespace mistakebound {
 namespace {
 
+using Weights = std::optional<Array<double>>;  // of rows; None: all are 1
+
 PyObject* named_fault_type = nullptr;  // _core.NamedFault(kind, name, of_sum): the exception for a fault in a named example
 
 // The fault of a batch, or None.
@@ -55,10 +57,19 @@ class LockedEngine {
 
   template <class Batch>
   nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions,
-                       std::optional<Output<double>>& scores) {
+                       std::optional<Output<double>>& scores, const Weights& weights) {
     if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size() || (scores && scores->size() != y.size()))
       throw nb::value_error("y, predictions and scores must have one entry per row");
-    return play_locked([&] { return engine_.play(batch, y.data(), predictions.data(), scores ? scores->data() : nullptr); });
+    const double* const of_rows = checked(weights, y.size());
+    return play_locked([&] {
+      const Engine::UseWeights use(engine_, of_rows);
+      return engine_.play(batch, y.data(), predictions.data(), scores ? scores->data() : nullptr);
+    });
+  }
+  // The weights of so many rows; null if all are 1.
+  static const double* checked(const Weights& weights, std::size_t rows) {
+    if (weights && weights->size() != rows) throw nb::value_error("weights must have one entry per row");
+    return weights ? weights->data() : nullptr;
   }
 
   // Play rounds under the lock and without the GIL. Return (row, fault, counts before, counts after, more).
@@ -104,7 +115,8 @@ class LockedEngine {
 
   // Play rows of a chunk from `first` on, as many as there are labels (+1, -1, or 0 for a label that is neither). Predictions
   // are returned as bytes, so that numpy need not be imported.
-  nb::tuple play_chunk(const HeldParsed& parsed, nb::bytes labels, std::size_t first, std::optional<Output<double>> scores) {
+  nb::tuple play_chunk(const HeldParsed& parsed, nb::bytes labels, std::size_t first, std::optional<Output<double>> scores,
+                       const Weights& weights) {
     const std::size_t rows = labels.size();
     if (parsed.named != engine_.settings().named || first > parsed.chunk.rows() || rows > parsed.chunk.rows() - first)
       throw nb::value_error("the chunk must be of the kind of the engine (named or not), and have a row for each label");
@@ -113,7 +125,13 @@ class LockedEngine {
     nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
     if (!made.is_valid()) throw nb::python_error();
     auto* const predictions = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(made.ptr()));
-    return play_locked([&] { return engine_.play(parsed.chunk, first, rows, y, predictions, scores ? scores->data() : nullptr); }, made);
+    const double* const of_rows = checked(weights, rows);
+    return play_locked(
+        [&] {
+          const Engine::UseWeights use(engine_, of_rows);
+          return engine_.play(parsed.chunk, first, rows, y, predictions, scores ? scores->data() : nullptr);
+        },
+        made);
   }
 
   nb::tuple score_chunk(const HeldParsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
@@ -130,9 +148,10 @@ class LockedEngine {
   }
 
   // Predict, then learn. Return whether the prediction was positive.
-  bool learn_named(nb::handle x, int label) {
+  bool learn_named(nb::handle x, int label, double weight) {
     const Borrowed example(*this, x);
     const auto lock = lock_.take([&] { example->copy_names(); });  // other threads may change x while this one waits
+    const Engine::UseWeights of_row(engine_, weight == 1 ? nullptr : &weight);
     bool positive = false;
     std::size_t at = 0;
     const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
@@ -141,23 +160,25 @@ class LockedEngine {
   }
 
   // Learn the outcome of an earlier prediction: of a named example, and of a matrix with one row.
-  bool tell_named(nb::handle x, int label, bool positive, double score, std::int64_t updates) {
+  bool tell_named(nb::handle x, int label, bool positive, double score, std::int64_t updates, double weight) {
     const Borrowed example(*this, x);
     const auto lock = lock_.take([&] { example->copy_names(); });
     const Engine::UseEarlier use(engine_, {positive, score, updates});
+    const Engine::UseWeights of_row(engine_, weight == 1 ? nullptr : &weight);
     std::size_t at = 0;
     const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
     if (fault != Fault::none) throw_fault(fault, *example, at);
     return positive;
   }
   nb::tuple tell_csr(const Array<std::int64_t>& indptr, const Array<std::int64_t>& index, const Array<double>& value, int label,
-                     bool positive, double score, std::int64_t updates) {
+                     bool positive, double score, std::int64_t updates, double weight) {
     const auto row = csr(indptr, index, value);
     if (row.rows != 1) throw nb::value_error("the matrix must have one row");
     const auto y = static_cast<std::int8_t>(label);
     std::uint8_t prediction = 0;
     return play_locked([&] {
       const Engine::UseEarlier use(engine_, {positive, score, updates});
+      const Engine::UseWeights of_row(engine_, weight == 1 ? nullptr : &weight);
       return engine_.play(row, &y, &prediction);
     });
   }
@@ -499,11 +520,11 @@ void add_csr(nb::class_<LockedEngine>& engine) {
   engine.def(
       "play_csr",
       [](LockedEngine& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Array<std::int8_t> y,
-         Output<std::uint8_t> predictions, std::optional<Output<double>> scores) {
-        return self.play_batch(self.csr(indptr, index, value), y, predictions, scores);
+         Output<std::uint8_t> predictions, std::optional<Output<double>> scores, Weights weights) {
+        return self.play_batch(self.csr(indptr, index, value), y, predictions, scores, weights);
       },
       "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert(),
-      "scores"_a.noconvert() = nb::none());
+      "scores"_a.noconvert() = nb::none(), "weights"_a.noconvert() = nb::none());
   engine.def(
       "score_csr",
       [](LockedEngine& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Output<double> out,
@@ -516,8 +537,9 @@ void add_dense(nb::class_<LockedEngine>& engine) {
   engine.def(
       "play_dense",
       [](LockedEngine& self, Matrix<Value> x, Array<std::int8_t> y, Output<std::uint8_t> predictions,
-         std::optional<Output<double>> scores) { return self.play_batch(self.dense(x), y, predictions, scores); },
-      "x"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert(), "scores"_a.noconvert() = nb::none());
+         std::optional<Output<double>> scores, Weights weights) { return self.play_batch(self.dense(x), y, predictions, scores, weights); },
+      "x"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert(), "scores"_a.noconvert() = nb::none(),
+      "weights"_a.noconvert() = nb::none());
   engine.def(
       "score_dense",
       [](LockedEngine& self, Matrix<Value> x, Output<double> out, Output<std::uint8_t> predictions) {
@@ -537,7 +559,8 @@ void bind_engine(nb::module_& m) {
       .value("TOO_LARGE", Fault::too_large)
       .value("TOO_SMALL", Fault::too_small)
       .value("OVERFLOW", Fault::overflow)
-      .value("MALFORMED", Fault::malformed);
+      .value("MALFORMED", Fault::malformed)
+      .value("WEIGHT", Fault::weight);
   nb::class_<Stop>(m, "Fault", "What is wrong with a row of a batch, and where.")
       .def_ro("kind", &Stop::fault)
       .def_ro("row", &Stop::row)
@@ -559,13 +582,14 @@ void bind_engine(nb::module_& m) {
   add_dense<double>(engine);
   ClassBindings<LockedEngine>::bind(engine);
   ExplainBindings<LockedEngine>::bind(engine);
-  engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
+  engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a, "weight"_a = 1.0)
       .def("score_named", &LockedEngine::score_named, "x"_a)
-      .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a)
+      .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a, "weight"_a = 1.0)
       .def("tell_csr", &LockedEngine::tell_csr, "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "label"_a,
-           "positive"_a, "score"_a, "updates"_a)
+           "positive"_a, "score"_a, "updates"_a, "weight"_a = 1.0)
       .def("late", &LockedEngine::late)
-      .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0, "scores"_a.noconvert() = nb::none())
+      .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0, "scores"_a.noconvert() = nb::none(),
+           "weights"_a.noconvert() = nb::none())
       .def("measures", &LockedEngine::measures)
       .def("measure", &LockedEngine::measure, "on"_a)
       .def("use_threads", &LockedEngine::use_threads, "threads"_a)

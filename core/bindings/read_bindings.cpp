@@ -119,7 +119,7 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
 
 nb::tuple parse_json_lines(nb::bytes bytes, std::string label, Strings ignore, Strings text, int words, int letters,
                            int bins) {
-  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins, false});
+  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins, false, {}});
   return parse_all(lines, view_of(bytes), [](std::string_view, std::int64_t) { return false; });
 }
 
@@ -188,6 +188,11 @@ void bind_reading(nb::module_& m) {
         return self.chunk.remark_of(checked_row(self, row)).importance;
       }, "row"_a)
       .def_ro("weighted", &HeldParsed::weighted)
+      .def_prop_ro("weights", [](const HeldParsed& self) -> nb::object {
+        if (!self.weighted) return nb::none();
+        const std::vector<double> all = self.chunk.weights();
+        return to_numpy(all.data(), all.size());
+      })
       .def("tag", [checked_row](const HeldParsed& self, std::size_t row) {
         const std::string_view tag = self.chunk.remark_of(checked_row(self, row)).tag;
         return nb::bytes(tag.data(), tag.size());
@@ -214,15 +219,16 @@ void bind_reading(nb::module_& m) {
       .def_static("table", [](nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                                int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                                std::optional<std::string> separator, std::optional<bool> header,
-                               std::optional<Strings> missing, bool zeros) {
+                               std::optional<Strings> missing, bool zeros, std::string weight) {
         return Reader::table(view_of(beginning), std::move(label), std::move(ignore), std::move(text), std::move(categorical),
-                             words, letters, bins, std::move(interact), std::move(separator), header, std::move(missing), zeros);
+                             words, letters, bins, std::move(interact), std::move(separator), header, std::move(missing), zeros,
+                             std::move(weight));
       }, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
                   "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
-                  "header"_a = nb::none(), "missing"_a = nb::none(), "zeros"_a = false)
+                  "header"_a = nb::none(), "missing"_a = nb::none(), "zeros"_a = false, "weight"_a = "")
       .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
-                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "zeros"_a = false)
+                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "zeros"_a = false, "weight"_a = "")
       .def_prop_ro("named", &Reader::named)
       .def_prop_ro("columns", &Reader::columns)
       // A chunk has views of the column names, which the reader owns. Hence a chunk keeps its reader alive.

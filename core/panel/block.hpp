@@ -51,9 +51,10 @@ class Block {
   void clear() { rows_ = used_ = 0; }
 
   // Add a row that stays where it is until the block is played. `more`: indices after the row that can be read.
-  void add(const std::int32_t* index, const float* value, std::size_t size, std::size_t more, float largest, std::int8_t y) {
+  void add(const std::int32_t* index, const float* value, std::size_t size, std::size_t more, float largest, std::int8_t y,
+           double of_row = 1) {
     place_[rows_] = {index, value, 0, size, more, largest, false};
-    close(index + size / lanes * lanes, value + size / lanes * lanes, y);
+    close(index + size / lanes * lanes, value + size / lanes * lanes, y, of_row);
   }
   // Add a row by copying it. The caller writes its non-zeros to the three arrays, then calls `added`.
   struct Arrays {
@@ -66,11 +67,11 @@ class Block {
     if (needed > index_.size()) index_.resize(needed), value_.resize(needed), token_.resize(needed);
     return {index_.data() + used_, value_.data() + used_, token_.data() + used_};
   }
-  void added(std::size_t size, float largest, bool with_tokens, std::int8_t y) {
+  void added(std::size_t size, float largest, bool with_tokens, std::int8_t y, double of_row = 1) {
     place_[rows_] = {nullptr, nullptr, used_, size, 0, largest, with_tokens};
     const std::size_t last = used_ + size / lanes * lanes;
     used_ += size;
-    close(index_.data() + last, value_.data() + last, y);
+    close(index_.data() + last, value_.data() + last, y, of_row);
   }
 
   Row row(std::size_t r) const {
@@ -90,6 +91,7 @@ class Block {
   }
 
   std::int8_t label[most_rows];
+  double weight[most_rows];  // what the members learn from a row is multiplied by it
   // From the first group of members for the others: x divided by its largest size, the same times how rare the feature is, one
   // over the lengths of both, and a bit for each place whether its feature is frequent (of rows that need it).
   float* scaled(std::size_t r) { return scaled_.data()[groups_[r]].at; }
@@ -109,7 +111,7 @@ class Block {
     bool tokens;
   };
 
-  void close(const std::int32_t* index, const float* value, std::int8_t y) {
+  void close(const std::int32_t* index, const float* value, std::int8_t y, double of_row) {
     const std::size_t left = place_[rows_].size % lanes, groups = groups_[rows_] + place_[rows_].size / lanes + 1;
     std::int32_t* const to = last_index_[rows_];
     float* const values = last_value_[rows_].at;
@@ -119,6 +121,7 @@ class Block {
     }
     if (groups > scaled_.size()) scaled_.resize(groups), rare_.resize(groups), frequent_.resize(groups);
     label[rows_] = y;
+    weight[rows_] = of_row;
     groups_[++rows_] = groups;
   }
 

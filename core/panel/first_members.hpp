@@ -50,7 +50,7 @@ class FirstMembers {
       to.of(place, eg) = static_cast<double>(group.at[eg_w][j]) * u * (norm_ * .5);
       if (place == x.size) break;
       float evidences[lanes];
-      store(evidences, evidence(count_of(load(group.at[positives])), count_of(load(group.at[negatives])), base));
+      store(evidences, evidence(counts(group.at[positives]), counts(group.at[negatives]), base));
       const double r = evidences[j], fourth = (r * r) * (r * r);
       to.of(place, bayes) = std::fabs(u) * r * shrink;
       fourths += fourth;
@@ -60,17 +60,21 @@ class FirstMembers {
     to.of(x.size, bayes) = to.of(x.size, list) = base.prior;
   }
 
+  // Whether some counts of features are not whole.
+  void set_with_fractions(bool some) { with_fractions_ = some; }
+
   // The records of a group of the row that was scored last.
   float* const* records(std::size_t group) const { return groups_[group].record; }
 
   // Learn the row that was scored last.
   template <Layout L>
-  void learn(const Row& x, int label, const float* scaled, const double* scores) {
+  void learn(const Row& x, int label, double weight, const float* scaled, const double* scores) {
     constexpr float eg_limit = 242582597.7f;  // sinh 20
     const double y = label;
+    const bool far = weight > 1, one = weight == 1 && !with_fractions_;
     const Four surprise = sigmoid(four(scores[coin], scores[eg], 0, 0) * -y);  // σ(−y·score)
-    const auto norm = static_cast<float>(norm_), by_coin = static_cast<float>(y * numbers(surprise).at[0]) * norm, floor = .5f * norm;
-    const float by_eg = static_cast<float>(.5 * y * numbers(surprise).at[1]) * norm;
+    const auto norm = static_cast<float>(norm_), by_coin = static_cast<float>(y * numbers(surprise).at[0] * weight) * norm, floor = .5f * norm;
+    const float by_eg = static_cast<float>(.5 * y * numbers(surprise).at[1] * weight) * norm;
     const std::int32_t positive = label > 0 ? -1 : 0;
     Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
@@ -80,18 +84,23 @@ class FirstMembers {
       const Whole feature = is_feature(x, g);
       Floats a[half_floats];
       a[scale] = old(scale);
-      a[positives] = counted(old(positives), feature & positive);
-      a[negatives] = counted(old(negatives), feature & ~positive);
+      if (one) [[likely]] {
+        a[positives] = counted(old(positives), feature & positive);
+        a[negatives] = counted(old(negatives), feature & ~positive);
+      } else {
+        a[positives] = label > 0 ? counted_more(group->at[positives], feature, weight) : old(positives);
+        a[negatives] = label > 0 ? old(negatives) : counted_more(group->at[negatives], feature, weight);
+      }
       const Floats gradient = u * by_coin, bet = size(gradient);
       a[coin_sum] = old(coin_sum) + gradient;
       a[coin_size] = old(coin_size) + bet;
       a[coin_reward] = most(least(fused(load(group->bet), gradient, old(coin_reward)), eight(largest_reward)), eight(0));
       a[coin_most] = most(most(old(coin_most), bet), size(u) * floor);
-      a[eg_w] = clip(sinh_moved(old(eg_w), u * by_eg), eg_limit);
+      a[eg_w] = clip(far ? sinh_moved_far(old(eg_w), u * by_eg) : sinh_moved(old(eg_w), u * by_eg), eg_limit);
       scatter(a, group->record);
     }
-    (label > 0 ? positives_ : negatives_) += 1;
-    rounds_ += 1;
+    (label > 0 ? positives_ : negatives_) += weight;
+    rounds_ += weight;
   }
 
  private:
@@ -101,6 +110,18 @@ class FirstMembers {
     float bet[lanes];
     float* record[lanes];
   };
+
+  // Add the weight to the counts of the features of a group.
+  Floats counted_more(const float* counts, Whole feature, double weight) {
+    float after[lanes];
+    std::int32_t is_one[lanes];
+    __builtin_memcpy(is_one, &feature, sizeof is_one);
+    for (std::size_t j = 0; j < lanes; ++j) {
+      after[j] = is_one[j] != 0 ? count_more(counts[j], weight) : counts[j];
+      with_fractions_ |= std::signbit(after[j]);
+    }
+    return load(after);
+  }
 
   // The constant and the padding are not features: they are not counted.
   MISTAKEBOUND_INLINE Whole is_feature(const Row& x, std::size_t g) const { return load(g + 1 == x.groups ? tail_ : every_); }
@@ -159,7 +180,7 @@ class FirstMembers {
     const Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
       fetch<L, FeatureTable::first_stride<L>, 3, 6, 2, 4>(x, g, fetching_);
-      const Floats u = load(scaled + g * lanes), plus = count_of(load(group->at[positives])), minus = count_of(load(group->at[negatives]));
+      const Floats u = load(scaled + g * lanes), plus = counts(group->at[positives]), minus = counts(group->at[negatives]);
       const Floats count = plus + minus, after = count + 1.0f;
       const Floats rare = u * choose(is_feature(x, g), ln((after + round) / after), eight(1));
       rare_squares = fused(rare, rare, rare_squares);
@@ -177,7 +198,10 @@ class FirstMembers {
     scores[list] = base.prior + (total > 0 ? sum(fifths) / total : 0);
   }
 
-  double positives_ = 1, negatives_ = 1, rounds_ = 0;
+  MISTAKEBOUND_INLINE Floats counts(const float* kept) const { return with_fractions_ ? any_count_of(load(kept)) : count_of(load(kept)); }
+
+  double positives_ = 1, negatives_ = 1, rounds_ = 0;  // sums of weights; the first two begin with 1
+  bool with_fractions_ = false;
 
   // Of the row that was scored last.
   Fetching fetching_{};

@@ -7,6 +7,7 @@
 
 #include "experts/lanes.hpp"
 #include "panel/state.hpp"
+#include "rules/elementary.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -150,6 +151,16 @@ MISTAKEBOUND_INLINE Whole mask_of(unsigned places) {
 MISTAKEBOUND_INLINE Floats count_of(Floats v) { return to_floats(bits(v)); }
 // Count one where the mask holds.
 MISTAKEBOUND_INLINE Floats counted(Floats v, Whole mask) { return number(bits(v) - mask); }
+// A count that is not whole, or very large, is kept as a negative float instead, whose size it is.
+MISTAKEBOUND_INLINE Floats any_count_of(Floats v) { return choose(bits(v) >> 31, size(v), to_floats(bits(v))); }
+// Add a weight to a count.
+inline float count_more(float kept, double weight) {
+  const auto whole = std::bit_cast<std::int32_t>(kept);
+  const double sum = (whole < 0 ? -static_cast<double>(kept) : static_cast<double>(whole)) + weight;
+  if (whole >= 0 && sum <= 0x1p30 && sum == static_cast<double>(static_cast<std::int32_t>(sum)))
+    return std::bit_cast<float>(static_cast<std::int32_t>(sum));
+  return -static_cast<float>(sum);
+}
 
 // The written order: s_j = l_j + l_{j+4}, then (s_0 + s_2) + (s_1 + s_3).
 MISTAKEBOUND_INLINE float sum(Floats v) {
@@ -183,6 +194,18 @@ MISTAKEBOUND_INLINE Floats sinh_moved(Floats w, Floats d) {
   const Floats sinh = d * fused(d2, fused(d2, fused(d2, 1.0f / 5040, 1.0f / 120), 1.0f / 6), 1.0f);
   const Floats cosh = fused(d2, fused(d2, fused(d2, 1.0f / 720, 1.0f / 24), 0.5f), 1.0f);
   return fused(w, cosh, root(fused(w, w, 1.0f)) * sinh);
+}
+
+// The same for steps of any length.
+inline Floats sinh_moved_far(Floats w, Floats d) {
+  float from[lanes], by[lanes], moved[lanes];
+  store(from, w), store(by, d), store(moved, sinh_moved(w, d));
+  for (std::size_t j = 0; j < lanes; ++j) {
+    if (!(__builtin_fabsf(by[j]) > .5f)) continue;
+    const double step = by[j], e = exp_of(step > 60 ? 60 : step < -60 ? -60 : step), z = from[j];
+    moved[j] = static_cast<float>(z * (.5 * (e + 1 / e)) + __builtin_sqrt(1 + z * z) * (.5 * (e - 1 / e)));
+  }
+  return load(moved);
 }
 
 // Whether all values are between 1e-30 and 1e30 in size; `largest` is the largest size.

@@ -72,7 +72,7 @@ class Interactions {
   }
 
   // Learn the row that was scored last.
-  void learn(const Row& x, int label, const double* scores) {
+  void learn(const Row& x, int label, double weight, const double* scores) {
     for (std::size_t m = 0; m < moved_count_; ++m) {
       float* record[lanes];
       const std::int32_t* const at = x.index_of(moved_[m].group);
@@ -87,8 +87,8 @@ class Interactions {
     alignas(32) double surprise[4];  // σ(−y·score)
     store(surprise, sigmoid(load(scores + coin_pairs) * -y));
     if (surprise[0] >= least_gradient || surprise[1] >= least_gradient)
-      for (std::size_t order = 0; order < 2; ++order) learn_slots(order, y * surprise[0], y * surprise[1]);
-    if (surprise[2] >= least_gradient || surprise[3] >= least_gradient) learn_slots(2, y * surprise[2], y * surprise[3]);
+      for (std::size_t order = 0; order < 2; ++order) learn_slots(order, y * surprise[0] * weight, y * surprise[1] * weight);
+    if (surprise[2] >= least_gradient || surprise[3] >= least_gradient) learn_slots(2, y * surprise[2] * weight, y * surprise[3] * weight);
   }
 
   void copy(PanelState& to) const {

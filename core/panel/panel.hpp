@@ -79,8 +79,9 @@ class Panel final : public Core {
       for (std::size_t r = 0; r < block.rows(); ++r) {
         const Row x = block.row(r);
         score<L>(x, table_.large_thirds(), block, r);
+        if (block.weight[r] == 0) continue;  // it is predicted, but not learned
         second_.template learn<L>(x, first_, block, r);
-        first_.template learn<L>(x, block.label[r], block.scaled(r), block.scores(r));
+        first_.template learn<L>(x, block.label[r], block.weight[r], block.scaled(r), block.scores(r));
       }
     });
     play_third(block);
@@ -92,7 +93,8 @@ class Panel final : public Core {
       for (std::size_t r = 0; r < block.rows(); ++r) {
         const Row x = block.row(r);
         first_.template score<L>(x, table_, nullptr, block, r);
-        first_.template learn<L>(x, block.label[r], block.scaled(r), block.scores(r));
+        if (block.weight[r] == 0) continue;
+        first_.template learn<L>(x, block.label[r], block.weight[r], block.scaled(r), block.scores(r));
       }
     });
     play_third(block);
@@ -103,7 +105,7 @@ class Panel final : public Core {
       for (std::size_t r = 0; r < block.rows(); ++r) {
         const Row x = block.row(r);
         second_.template score<L>(x, first_, table_, nullptr, block, r);
-        second_.template learn<L>(x, first_, block, r);
+        if (block.weight[r] != 0) second_.template learn<L>(x, first_, block, r);
       }
     });
     play_interactions(block);
@@ -179,10 +181,14 @@ class Panel final : public Core {
       take_to(table_.with_third() ? table_.third(i) : nullptr, third_floats);
       take_to(interactions_.moments(i), moment_floats);
     };
+    bool with_fractions = false;
     for (const std::uint32_t i : from.features) {
       if (i >= features) throw std::invalid_argument("a record has no feature");
       take(static_cast<std::ptrdiff_t>(i));
+      const float* const counts = table_.first(static_cast<std::ptrdiff_t>(i));
+      with_fractions |= std::signbit(counts[positives]) || std::signbit(counts[negatives]);
     }
+    first_.set_with_fractions(with_fractions);
     take(constant_index);
     interactions_.restore(from);
     const double* next = from.numbers.data();
@@ -217,7 +223,8 @@ class Panel final : public Core {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
       score_third(x, block, r);
-      if (table_.with_third()) third_.learn(x, block.label[r], block.scaled(r), block.norm[r], block.scores(r));
+      if (table_.with_third() && block.weight[r] != 0)
+        third_.learn(x, block.label[r], block.weight[r], block.scaled(r), block.norm[r], block.scores(r));
     }
   }
   void score_third(const Row& x, Block& block, std::size_t r) {
@@ -231,8 +238,8 @@ class Panel final : public Core {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
       score_interactions(x, block, r);
-      interactions_.learn(x, block.label[r], block.scores(r));
-      history_.learn(block.label[r] > 0);
+      if (block.weight[r] != 0) interactions_.learn(x, block.label[r], block.weight[r], block.scores(r));
+      history_.learn(block.label[r] > 0);  // the sequence of the labels has no weights
     }
   }
   void score_interactions(const Row& x, Block& block, std::size_t r) {

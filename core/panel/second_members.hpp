@@ -86,15 +86,16 @@ class SecondMembers {
   // Learn the row that was scored last.
   template <Layout L>
   void learn(const Row& x, [[maybe_unused]] const FirstMembers& first, Block& block, std::size_t r) {
-    const double y = block.label[r], *scores = block.scores(r);
+    const double y = block.label[r], weight = block.weight[r], *scores = block.scores(r);
     const Numbers<Four> surprise = numbers(sigmoid(four(scores[implicit], scores[adagrad], scores[ftrl], 0) * -y));  // σ(−y·score)
     const auto norm = static_cast<float>(block.norm[r]);
     const float implicit_gradient = static_cast<float>(surprise.at[0]) * norm;
-    const float by_adagrad = static_cast<float>(y * surprise.at[1]) * static_cast<float>(block.rarity_norm[r]);
-    const auto by_ftrl = static_cast<float>(y * surprise.at[2]);
+    const float by_adagrad = static_cast<float>(y * surprise.at[1] * weight) * static_cast<float>(block.rarity_norm[r]);
+    const auto by_ftrl = static_cast<float>(y * surprise.at[2] * weight);
     const double short_of = 1 - y * scores[arow];
     const float shrink = short_of > 0 ? static_cast<float>(1 / (confidence_ + .03)) : 0;
-    const float by_arow = short_of > 0 ? static_cast<float>(y * short_of) * shrink : 0;
+    constexpr double largest_step = 1e36;  // float32 ends at 3.4e38
+    const float by_arow = short_of > 0 ? static_cast<float>(y * smaller(short_of * weight, largest_step)) * shrink : 0;
     const float *scaled = block.scaled(r), *rare = block.rare(r);
     // First what the implicit step needs: how far a step of 1 moves the score, D = Σx²/√G.
     Floats reach = eight(0);
@@ -109,7 +110,7 @@ class SecondMembers {
       reach = fused(of_unit, step, reach);
     }
     const double h = implicit_root(y * scores[implicit], static_cast<double>(sum(reach)), surprise.at[0]);
-    const auto by_implicit = static_cast<float>(2 * y * h);
+    const auto by_implicit = static_cast<float>(2 * y * h * weight);
     group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
       fetch<L, FeatureTable::second_stride<L>, 6, 8, 7, 8>(x, g, fetching_);

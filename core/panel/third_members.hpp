@@ -55,16 +55,17 @@ class ThirdMembers {
   }
 
   // Learn the row that was scored last.
-  void learn(const Row& x, int label, const float* scaled, double norm_of_row, const double* scores) {
+  void learn(const Row& x, int label, double weight, const float* scaled, double norm_of_row, const double* scores) {
     constexpr float winnow_limit = 5.343e12f;  // sinh 30
     const double y = label;
+    const bool far = weight > 1;
     const auto norm = static_cast<float>(norm_of_row);
-    const auto by_sgd = static_cast<float>(.03 * y * sigmoid(-y * scores[sgd]));
-    const float by_winnow = (scores[winnow] >= 0) != (label > 0) || y * scores[winnow] <= .5 ? static_cast<float>(.1 * y) : 0;
+    const auto by_sgd = static_cast<float>(.03 * y * sigmoid(-y * scores[sgd]) * weight);
+    const float by_winnow = (scores[winnow] >= 0) != (label > 0) || y * scores[winnow] <= .5 ? static_cast<float>(.1 * y * weight) : 0;
     float by_hinge = 0;
     if (y * scores[hinge] < 1) {
       const double reach = widen(x, scaled, norm);
-      by_hinge = static_cast<float>(y * smaller(1, (1 - y * scores[hinge]) / reach));
+      by_hinge = static_cast<float>(y * smaller(1, (1 - y * scores[hinge]) / reach) * weight);
     }
     for (std::size_t g = 0; g < x.groups; ++g) {
       const auto old = [&](std::size_t field) __attribute__((always_inline)) { return load(groups_[g].at[field]); };
@@ -73,7 +74,8 @@ class ThirdMembers {
       c[hinge_w] = by_hinge != 0 ? fused(load(groups_[g].step), by_hinge, old(hinge_w)) : old(hinge_w);
       c[hinge_sum] = old(hinge_sum);
       c[sgd_w] = fused(u, by_sgd, old(sgd_w));
-      c[winnow_w] = by_winnow != 0 ? clip(sinh_moved(old(winnow_w), u * by_winnow), winnow_limit) : old(winnow_w);
+      const auto moved = [&](Floats w, Floats d) __attribute__((always_inline)) { return far ? sinh_moved_far(w, d) : sinh_moved(w, d); };
+      c[winnow_w] = by_winnow != 0 ? clip(moved(old(winnow_w), u * by_winnow), winnow_limit) : old(winnow_w);
       scatter_four(c, groups_[g].record);
     }
   }

@@ -72,6 +72,7 @@ class ClassPlay final : public ClassGame {
     if (label < 0 || static_cast<std::size_t>(label) > classes()) return Fault::label;
     if (const Fault fault = learnable_below(x, slots(), at); fault != Fault::none) return fault;
     const double weight = labels_.weight != nullptr ? *labels_.weight : 1;
+    if (!is_weight(weight)) return Fault::weight;
     prepare();
     const panel::ClassRow row = copied(x, token_of);
     const panel::ClassVerdict verdict = core_->predict(row);

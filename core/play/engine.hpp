@@ -2,9 +2,12 @@
 // no lock. The caller must let only one thread at a time use it (bindings/lock.hpp).
 #pragma once
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -151,6 +154,18 @@ class Engine {
     ~UseEarlier() { engine_.set_earlier(std::nullopt); }
     UseEarlier(const UseEarlier&) = delete;
     UseEarlier& operator=(const UseEarlier&) = delete;
+
+   private:
+    Engine& engine_;
+  };
+
+  // While an object of this class exists, rows have these weights; null: all are 1.
+  class UseWeights {
+   public:
+    UseWeights(Engine& engine, const double* weights) : engine_(engine) { engine_.set_weights(weights); }
+    ~UseWeights() { engine_.set_weights(nullptr); }
+    UseWeights(const UseWeights&) = delete;
+    UseWeights& operator=(const UseWeights&) = delete;
 
    private:
     Engine& engine_;
@@ -331,10 +346,12 @@ class Engine {
   // Throws std::invalid_argument for other classes, and for a panel with members from outside.
   void convert(Engine& to, std::int32_t negative, std::int32_t positive) {
     Snapshot it = snapshot();
-    it.classes = mistakebound::panel::FromBinary(it.panel, roster_of(settings()), negative, positive).state();
+    std::array<double, 2> rows{};
+    rows[positive == 0 ? 0 : 1] = positive_rows(it.panel);
+    rows[positive == 0 ? 1 : 0] = static_cast<double>(record().rounds) - rows[positive == 0 ? 0 : 1];
+    it.classes = mistakebound::panel::FromBinary(it.panel, roster_of(settings()), negative, positive, rows).state();
     to.restore(it);
-    const double rows[2] = {it.classes.numbers[it.classes.numbers.size() - 3], it.classes.numbers.back()};
-    to.classes()->continue_record(record(), negative, positive, rows);
+    to.classes()->continue_record(record(), negative, positive, rows.data());
   }
 
  private:
@@ -342,6 +359,21 @@ class Engine {
     visit([&](auto& play) {
       if constexpr (requires { play.earlier; }) play.earlier = earlier;
     });
+  }
+
+  void set_weights(const double* weights) {
+    visit([&](auto& play) {
+      if constexpr (requires { play.weights; }) play.weights = weights;
+    });
+  }
+  // How many rows had the positive label. The state has the sum of their weights, which is the same if all weights are 1; the
+  // record counts rows, unless some of them were not measured and not kept.
+  double positive_rows(const mistakebound::panel::PanelState& state) const {
+    const Record& r = record();
+    if (r.measures.rounds == r.rounds && !r.measures.positives.empty())
+      return static_cast<double>(std::accumulate(r.measures.positives.begin(), r.measures.positives.end(), std::int64_t{0}));
+    const double mass = std::round(state.numbers[0]) - 1;
+    return std::clamp(mass, static_cast<double>(r.false_negatives), static_cast<double>(r.rounds - r.false_positives));
   }
 
   template <class... Rule>

@@ -27,6 +27,7 @@ enum class Fault {
   too_small,   // |x| below smallest_learnable, and not 0
   overflow,    // the score is not finite, although all values are
   malformed,   // indptr decreases, or points beyond the data
+  weight,      // the weight of the row is not a number from 0 to largest_weight_of_row
   irregular,   // internal, never reported: index out of range, stored zero, repeated index (visit_irregular of rows.hpp)
 };
 
@@ -49,5 +50,9 @@ struct EarlierPrediction {
 // adding 1e30 has no effect. Sums of values from 1e-30 have full precision: float32 loses digits below 1e-38, and values
 // below 1e-45 would not change the sum.
 inline constexpr double largest_learnable = 1e30, smallest_learnable = 1e-30;
+
+// The weight of a row multiplies what is learned from it.
+inline constexpr double largest_weight_of_row = 1e9;
+inline bool is_weight(double weight) { return weight >= 0 && weight <= largest_weight_of_row; }
 
 }  // namespace mistakebound

@@ -46,6 +46,7 @@ class PanelPlay {
   std::optional<EarlierPrediction> earlier;  // if set, the next round uses this prediction instead of a new one
   bool keep_thread = false;                  // whether more batches will follow soon, so the second thread waits for them
   std::vector<double> joined;                // scores of the members from outside, for the next row
+  const double* weights = nullptr;           // of the next rows; null: all are 1
   const Settings& settings() const { return settings_; }
   const panel::Core& core() const { return *core_; }
   std::size_t slots() const { return core_->features(); }
@@ -85,7 +86,7 @@ class PanelPlay {
   bool large() const { return slots() * panel::feature_floats * sizeof(float) > large_bytes; }
   [[gnu::always_inline]] void fetch(std::int32_t slot) const { __builtin_prefetch(prefetched_.first + prefetched_.places * slot, 1, 2); }
 
-  bool is_positive(double logit) const { return logit >= 0; }
+  bool is_positive(double logit) const { return logit >= settings_.threshold; }
   double normalised(double logit) const { return logit; }
 
   // A batch of rows: `predictions` and, unless null, `scores` get what is predicted for each of them. When it ends, also by an
@@ -115,6 +116,8 @@ class PanelPlay {
   template <bool Stays = false, class Index, class Value, class Prepare, class TokenOf>
   Fault add(const Row<Index, Value>& x, std::int8_t label, std::size_t& at, Prepare prepare, TokenOf token_of, std::size_t more = 0) {
     if (label != 1 && label != -1) return Fault::label;
+    const double weight = weights != nullptr ? *weights : 1;
+    if (!is_weight(weight)) return Fault::weight;
     float largest = 0;
     const float* written = nullptr;  // the values as float32, in the block
     if constexpr (is_wide<Index, Value>) {
@@ -128,9 +131,10 @@ class PanelPlay {
     panel::Block& block = blocks_->block();
     block.features = slots();
     if constexpr (Stays && std::is_same_v<Index, std::int32_t> && std::is_same_v<Value, float>)
-      block.add(x.index, x.value, x.size, more, largest, label);
+      block.add(x.index, x.value, x.size, more, largest, label, weight);
     else
-      copy(x, largest, label, token_of, block, written);
+      copy(x, largest, label, token_of, block, written, weight);
+    if (weights != nullptr) ++weights;
     join(block);
     if (block.full()) blocks_->push([this](panel::Block& full) { count(full); });
     return Fault::none;
@@ -261,7 +265,8 @@ class PanelPlay {
   }
 
   template <class Index, class Value, class TokenOf>
-  void copy(const Row<Index, Value>& x, float largest, std::int8_t label, TokenOf token_of, panel::Block& block, const float* written = nullptr) {
+  void copy(const Row<Index, Value>& x, float largest, std::int8_t label, TokenOf token_of, panel::Block& block, const float* written = nullptr,
+            double weight = 1) {
     constexpr bool named = !std::is_same_v<TokenOf, ByIndex>;
     const panel::Block::Arrays to = block.room_for(x.size);
     const auto last = static_cast<Index>(slots());
@@ -277,7 +282,7 @@ class PanelPlay {
       for (std::size_t k = 0; k < x.size; ++k) to.token[k] = token_of(k);
     else if (x.beyond > 0)
       for (std::size_t k = 0; k < x.size; ++k) to.token[k] = static_cast<std::uint64_t>(x.index[k]);
-    block.added(x.size, largest, named || x.beyond > 0, label);
+    block.added(x.size, largest, named || x.beyond > 0, label, weight);
   }
   // Give the scores of the members from outside to the row that was added last.
   void join(panel::Block& block) const { std::copy(joined.begin(), joined.end(), block.scores(block.rows() - 1) + panel::members); }
@@ -288,7 +293,8 @@ class PanelPlay {
       const panel::Verdict& verdict = block.verdict[r];
       const bool truth = block.label[r] > 0;
       const std::int64_t delay = earlier ? record.updates - earlier->updates : 0;
-      const bool positive = delay > 0 ? earlier->positive : verdict.positive;
+      const bool guarded = settings_.threshold == 0;  // the guard is about this threshold of the logit only
+      const bool positive = delay > 0 ? earlier->positive : guarded ? verdict.positive : is_positive(verdict.logit);
       if (delay > 0)
         record.measures.add(earlier->score, truth);
       else

@@ -34,6 +34,9 @@ template <class Rule>
 concept Stateful = requires { typename Rule::Slot; };
 template <class Rule>
 concept Scalars = requires(const Rule& rule) { rule.scalars; };
+// A rule that takes weights of rows.
+template <class Rule>
+concept Weighted = requires(typename Rule::Step& step) { Rule::weigh(step, 1.0); };
 
 template <class Rule>
 struct SlotOf {
@@ -59,6 +62,7 @@ class Play {
 
   Record record;
   std::optional<EarlierPrediction> earlier;  // if set, the next rounds use this prediction instead of a new one
+  const double* weights = nullptr;           // of the next rows; null: all are 1
   double last_score = 0;                     // of the last round, as it is reported
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return slots_.size(); }
@@ -97,6 +101,9 @@ class Play {
   template <class Index, class Value, class Prepare>
   Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Prepare prepare) {
     if (label != 1 && label != -1) return Fault::label;
+    const double of_row = weights != nullptr ? *weights : 1;  // its weight
+    if constexpr (Weighted<Rule>)
+      if (!is_weight(of_row)) return Fault::weight;
     double raw;
     if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
     if constexpr (Rule::log_odds) record.measures.make_room();
@@ -108,24 +115,25 @@ class Play {
     const bool mistaken = positive != truth;
     last_score = late ? earlier->score : normalised(raw);
     if (late) raw = earlier->score;
-    const bool update = must_update(x, raw, label, mistaken, late);
+    const bool update = of_row != 0 && must_update(x, raw, label, mistaken, late);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
     if constexpr (!Rule::keeps_examples) {
       record.make_room_for_rounds();
-      if (update) learn(prepare(), raw, label);
+      if (update) learn(prepare(), raw, label, of_row);
       record.note_delay(delay);
     } else if (update || mistaken) {
       record.make_room(x.size);
       const Row<Index, Value> prepared = prepare();
       record.keep(prepared, settings_.named ? 1 : 0, truth, mistaken);
       if (late) record.keep_delay(delay);
-      if (update) learn(prepared, raw, label);
+      if (update) learn(prepared, raw, label, of_row);
     }
-    if constexpr (Scalars<Rule>) rule_.count(label);
+    if constexpr (Scalars<Rule>) rule_.count(label, of_row);
     if constexpr (Rule::log_odds) record.measures.add(last_score, truth);
     record.count(positive, truth, update);
+    if (weights != nullptr) ++weights;
     return Fault::none;
   }
 
@@ -355,10 +363,11 @@ class Play {
   }
 
   template <class Index, class Value>
-  void learn(const Row<Index, Value>& x, [[maybe_unused]] double raw, std::int8_t label) {
+  void learn(const Row<Index, Value>& x, [[maybe_unused]] double raw, std::int8_t label, [[maybe_unused]] double of_row) {
     if constexpr (Stepping<Rule>) {
       auto step = rule_.step(raw, label);
       if constexpr (requires { rule_.complete(step, raw); }) rule_.complete(step, gathered(x, step));
+      if constexpr (Weighted<Rule>) rule_.weigh(step, of_row);
       const auto move = [&](Slot& slot, double value) {
         rule_.apply(slot, value, step);
         if constexpr (!Rule::identity) slot.w = weight(slot.sum());

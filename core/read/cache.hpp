@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "play/example.hpp"
 #include "read/chunk.hpp"
 #include "read/utf8.hpp"
 
@@ -104,6 +105,10 @@ std::string pack(const Parsed& parsed) {
   out.array(&head, 1);
   out.array(chunk.indptr.data(), chunk.indptr.size());
   out.array(chunk.line.data(), chunk.line.size());
+  if (parsed.weighted) {
+    const std::vector<double> weights = chunk.weights();
+    out.array(weights.data(), weights.size());
+  }
   const std::vector<double> ones(chunk.value.empty() ? chunk.features() : 0, 1.0);
   out.array(chunk.value.empty() ? ones.data() : chunk.value.data(), chunk.features());
   out.array(chunk.label_ids.data(), chunk.label_ids.size());
@@ -175,6 +180,14 @@ void unpack(std::string_view bytes, Parsed& parsed) {
   chunk.largest_index = static_cast<std::int32_t>(static_cast<std::int64_t>(head.width) - 1);
   chunk.indptr.borrow(in.array<std::int64_t>(head.rows + 1), rows + 1);
   chunk.line.borrow(in.array<std::int64_t>(head.rows), rows);
+  if (parsed.weighted) {
+    const double* const weights = in.array<double>(head.rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+      need(is_weight(weights[r]));
+      if (weights[r] != 1) chunk.remarks.push_back({r, weights[r], {}});
+    }
+    need(!chunk.remarks.empty());
+  }
   chunk.value.borrow(in.array<double>(head.nonzeros), nonzeros);
   chunk.label_ids.assign(in.array<char>(head.rows), rows);
   need(chunk.indptr[0] == 0 && chunk.indptr[rows] == static_cast<std::int64_t>(nonzeros));

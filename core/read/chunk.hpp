@@ -86,10 +86,10 @@ struct Chunk {
   static constexpr std::size_t other = 255;
   std::string label_ids;
   std::vector<std::string_view> labels, other_labels;
-  // For rows with an importance that is not 1, or with a tag (VW).
+  // For rows with a weight that is not 1, or with a tag (VW).
   struct Remark {
     std::size_t row;
-    float importance;
+    double importance;
     std::string_view tag;
   };
   std::vector<Remark> remarks;
@@ -121,6 +121,14 @@ struct Chunk {
     return found == remarks.end() ? Remark{row, 1, {}} : *found;
   }
 
+  // The weight of each row.
+  std::vector<double> weights() const {
+    std::vector<double> all(rows(), 1.0);
+    for (const Remark& each : remarks)
+      if (each.row < all.size()) all[each.row] = each.importance;
+    return all;
+  }
+
   // Add a feature of a namespace, which may be empty. It cannot be combined with filling `name`.
   void add(std::string_view space, std::string_view feature, double number) {
     const std::size_t at = key.size();
@@ -135,7 +143,7 @@ struct Chunk {
   }
 
   // End the row of the features that were added last. `drop_row` removes them instead.
-  void end_row(std::string_view label, std::int64_t line_number, float importance = 1, std::string_view tag = {}) {
+  void end_row(std::string_view label, std::int64_t line_number, double importance = 1, std::string_view tag = {}) {
     // Rows in which all values are 1 are common (words), and few of them cause an update. They are summed only then.
     if (key.size() > row_begin() && !is_of_ones(row_begin(), key.size())) sum_repeated_names(row_begin());
     if (importance != 1 || !tag.empty()) remarks.push_back({rows(), importance, arena.copy(tag)});

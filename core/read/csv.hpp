@@ -26,6 +26,7 @@ namespace mistakebound::formats {
 //   field of `categorical`     the same, also for numbers
 //   field of `text`            its words (words.hpp)
 //   label                      stored as written; empty if it is a missing value
+//   weight                     the weight of the row
 // For each pair of columns in `interact`, each pair of their features gives another feature, `a=x*b=y`, with the product of the
 // values.
 //
@@ -106,12 +107,12 @@ class Table {
                   std::to_string(c) + " fields, but " + std::to_string(columns_.size()) + " columns");
     for (const auto& [a, b] : interact_)
       if (!add_products(spans[a], spans[b], row, bad)) return fail_at(bare.data());
-    chunk.end_row(label, line);
+    chunk.end_row(label, line, row.weight);
     return true;
   }
 
  private:
-  enum class Role { plain, label, ignored, text, categorical };
+  enum class Role { plain, label, weight, ignored, text, categorical };
   struct Plan {
     Role role = Role::plain;
     std::string equals, tilde;  // `column=` and `column~`
@@ -143,6 +144,8 @@ class Table {
     static thread_local std::string scratch;
     if (plan.role == Role::ignored) return true;
     const std::string_view text = unquoted(field, scratch);
+    if (plan.role == Role::weight)
+      return read_weight(text, row.weight) || set(bad, BadKind::value, not_a_weight(text), columns_[c], text);
     if (is_missing(text)) return true;
     if (plan.role == Role::plain) {
       double value = 0;
@@ -194,6 +197,7 @@ class Table {
       plan_[c].tilde = columns_[c] + "~";
     }
     if (!options_.label.empty()) assign(options_.label, Role::label);
+    if (!options_.weight.empty()) assign(options_.weight, Role::weight);
     for (const std::string& name : options_.ignore) assign(name, Role::ignored);
     for (const std::string& name : options_.text) assign(name, Role::text);
     for (const std::string& name : options_.categorical) assign(name, Role::categorical);
@@ -201,9 +205,9 @@ class Table {
     for (const auto& [first, second] : options_.interact) {
       const std::pair pair(find(first), find(second));
       for (const std::size_t c : {pair.first, pair.second})
-        if (plan_[c].role == Role::label || plan_[c].role == Role::ignored)
+        if (plan_[c].role == Role::label || plan_[c].role == Role::weight || plan_[c].role == Role::ignored)
           throw std::invalid_argument("the column " + quoted(columns_[c]) +
-                                      " cannot interact, because it is the label or an ignored column");
+                                      " cannot interact, because it is the label, the weight or an ignored column");
       if (pair.first == pair.second)
         throw std::invalid_argument("the column " + quoted(first) + " cannot interact with itself");
       if (std::find(interact_.begin(), interact_.end(), pair) != interact_.end())
@@ -220,7 +224,7 @@ class Table {
   void assign(const std::string& name, Role role) {
     Role& now = plan_[find(name)].role;
     if (now != Role::plain && now != role)
-      throw std::invalid_argument("the column " + quoted(name) + " has two roles: label, ignore, text and categorical exclude each other");
+      throw std::invalid_argument("the column " + quoted(name) + " has two roles: label, weight, ignore, text and categorical exclude each other");
     now = role;
   }
 

@@ -22,6 +22,7 @@ struct JsonOptions {
   int words = 1, letters = 0;             // n-grams of a text, see words.hpp
   int bins = 0;                           // see bins.hpp
   bool zeros = false;                     // whether a zero (or false) is a feature
+  std::string weight = {};                // the key of the weight; empty: all rows have the weight 1
 };
 
 // Reads one object:
@@ -32,6 +33,7 @@ struct JsonOptions {
 //   array         other elements have their position in the path
 //   text          its words are features; a text may be an array of strings
 //   label         stored as written, a string without its escapes; null means that there is no label
+//   weight        the weight of the row, a number
 class JsonReader {
  public:
   JsonReader(const JsonOptions& options, const Words& words, const Bins& bins, std::string_view text, Chunk& chunk)
@@ -43,15 +45,17 @@ class JsonReader {
     if (!blank_then('{')) return fail(at_, BadKind::syntax, "expected an object");
     if (!object(Role::plain, 1)) return false;
     skip_blanks();
-    return at_ == text_.size() || fail(at_, BadKind::syntax, "text after the object");
+    if (at_ != text_.size()) return fail(at_, BadKind::syntax, "text after the object");
+    return options_.weight.empty() || has_weight_ || fail(0, BadKind::value, "there is no weight: the key " + quoted(options_.weight) + " is missing", options_.weight);
   }
 
   std::string_view label() const { return label_; }
+  double weight() const { return row_.weight; }
   std::size_t where() const { return where_; }
   const Bad& bad() const { return bad_; }  // without the line and the column
 
  private:
-  enum class Role { plain, label, ignored, text };
+  enum class Role { plain, label, weight, ignored, text };
   static constexpr int deepest = 64;
 
   // The current path, and a string without its escapes. The memory is reused for all rows of a thread.
@@ -81,6 +85,7 @@ class JsonReader {
   // The role of the current path. Everything below an ignored key is ignored, except the label.
   Role role(Role above) const {
     if (!options_.label.empty() && path() == options_.label) return Role::label;
+    if (!options_.weight.empty() && path() == options_.weight) return Role::weight;
     if (above == Role::ignored) return above;
     const auto holds = [](const std::vector<std::string>& keys) {
       return std::find(keys.begin(), keys.end(), path()) != keys.end();
@@ -138,6 +143,7 @@ class JsonReader {
     skip_blanks();
     const std::size_t begin = at_;
     const char c = peek();
+    if (role == Role::weight && c != '-' && !is_digit(c)) return fail_weight(begin, text_.substr(begin, text_.find_first_of(",}", begin) - begin));
     if (c == '{' || c == '[') {
       if (role == Role::label) return fail(begin, BadKind::label, "the label is neither a string nor a number");
       return c == '{' ? object(role, depth + 1) : array(role, depth + 1);
@@ -153,6 +159,11 @@ class JsonReader {
       double value = 0;
       if (!number(value)) return false;
       if (role == Role::label) return give_label(begin, text_.substr(begin, at_ - begin));
+      if (role == Role::weight) {
+        if (std::exchange(has_weight_, true)) return fail_twice(begin, options_.weight);
+        row_.weight = value;
+        return is_weight(value) || fail_weight(begin, text_.substr(begin, at_ - begin));
+      }
       return bins_.wanted() ? add_bin(role, begin, value) : (value == 0 && !options_.zeros) || add(role, begin, value);
     }
     for (const std::string_view word : {"true", "false", "null"}) {
@@ -169,6 +180,10 @@ class JsonReader {
     if (std::exchange(has_label_, true)) return fail_twice(begin, options_.label);
     label_ = text.data() == scratch().data() ? row_.arena().join(text, "") : text;
     return true;
+  }
+
+  bool fail_weight(std::size_t begin, std::string_view written) {
+    return fail(begin, BadKind::value, not_a_weight(written), options_.weight, written);
   }
 
   bool add(Role role, std::size_t begin, double value) {
@@ -289,7 +304,7 @@ class JsonReader {
   std::string_view plain_name_;  // the path as a view of the record, if it is one key without escapes
   Row row_;
   std::size_t at_ = 0, where_ = 0;
-  bool has_label_ = false;
+  bool has_label_ = false, has_weight_ = false;
   Bad bad_;
 };
 

@@ -29,7 +29,7 @@ class JsonLines {
     if (bare.find_first_not_of(" \t\r") == std::string_view::npos) return true;
     JsonReader reader(options_, words_, bins_, bare, chunk);
     if (reader.read()) {
-      chunk.end_row(reader.label(), line);
+      chunk.end_row(reader.label(), line, reader.weight());
       return true;
     }
     chunk.drop_row();

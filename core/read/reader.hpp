@@ -66,7 +66,7 @@ struct Parsed {
   Chunk chunk;
   std::shared_ptr<Spares> spares;
   const std::thread::id filled_by = Spares::here();
-  bool named = false, weighted = false;  // whether features have names, and whether a row has an importance other than 1
+  bool named = false, weighted = false;  // whether features have names, and whether a row has a weight other than 1
   std::size_t consumed = 0;  // number of bytes parsed; the rest is an incomplete record
   std::int64_t lines = 0;    // number of lines parsed
   std::vector<Bad> bad;
@@ -157,8 +157,9 @@ class Reader {
   static Reader table(std::string_view start, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing,
-                      bool zeros) {
+                      bool zeros, std::string weight = {}) {
     formats::TableOptions options = formats::Table::sniff(start);
+    options.weight = std::move(weight);
     set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
                 std::move(interact), std::move(missing), zeros);
     if (separator && separator->size() != 1) throw std::invalid_argument("separator must be one character, got '" + *separator + "'");
@@ -176,9 +177,9 @@ class Reader {
     return Reader(std::move(made), has_header);
   }
 
-  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins, bool zeros) {
+  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins, bool zeros, std::string weight) {
     return Reader(std::make_shared<formats::JsonLines>(
-        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins, zeros}));
+        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins, zeros, std::move(weight)}));
   }
 
   bool named() const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "play/example.hpp"
 #include "read/chunk.hpp"
 #include "read/numbers.hpp"
 #include "read/utf8.hpp"
@@ -34,6 +35,12 @@ enum class Kind { number, not_finite, other };
 inline Kind read_number(std::string_view text, double& value) {
   if (!is_number(text, value)) return Kind::other;
   return std::isfinite(value) ? Kind::number : Kind::not_finite;
+}
+
+// Whether a text is the weight of a row.
+inline bool read_weight(std::string_view text, double& weight) { return read_number(text, weight) == Kind::number && is_weight(weight); }
+inline std::string not_a_weight(std::string_view text) {
+  return "the weight must be a number from 0 to 1e9, got " + quoted(text.substr(0, 40));
 }
 
 // A hash table of the names of one row. It is reused for all rows of a thread, because clearing it takes constant time.
@@ -90,6 +97,8 @@ class Row {
   Row(Chunk& chunk, bool check) : chunk_(chunk), seen_(scratch()), check_(check) {
     if (check_) seen_.clear(chunk_.name.size());
   }
+
+  double weight = 1;
 
   Chunk& chunk() { return chunk_; }
   Arena& arena() { return chunk_.arena; }

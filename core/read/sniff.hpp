@@ -14,7 +14,8 @@ namespace mistakebound::formats {
 struct TableOptions {
   char separator = ',';
   bool header = true;
-  std::string label;  // empty: no column is the label
+  std::string label;   // empty: no column is the label
+  std::string weight;  // empty: all rows have the weight 1
   std::vector<std::string> ignore, text, categorical;
   int words = 1;       // n-grams of a text of up to this many words
   int letters = 0;     // n-grams of a text of exactly this many characters; 0: none

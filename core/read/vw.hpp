@@ -59,8 +59,8 @@ struct VwText {
         return fail(token, word == 0 ? BadKind::label : BadKind::syntax,
                     words[word < 3 ? word : 3] + std::string(", got '") + std::string(it.substr(0, 40)) + "'", std::string(it));
       if (word == 0) label = it;
-      if (word == 1 && number < 0)
-        return fail(token, BadKind::syntax, "the importance weight must be at least 0, got '" + std::string(it) + "'", std::string(it));
+      if (word == 1 && !is_weight(number))
+        return fail(token, BadKind::syntax, "the importance weight must be from 0 to 1e9, got '" + std::string(it.substr(0, 40)) + "'", std::string(it));
       if (word == 1) importance = number;
       if (word == 2) base = number;
       if (word > 2) return fail(token, BadKind::syntax, words[3], std::string(it));
@@ -112,7 +112,7 @@ struct VwText {
       }
       p = skip_spaces(p, end);
     }
-    chunk.end_row(label, line, static_cast<float>(importance), tag);
+    chunk.end_row(label, line, importance, tag);
     return true;
   }
 

@@ -17,6 +17,7 @@ struct LogisticRule : SteppingRule {
     double tau;
   };
   static Step step(double score, int y) { return {y * sigmoid(-y * score)}; }
+  static void weigh(Step& step, double weight) { step.tau *= weight; }
 };
 
 struct LogisticSgd : LogisticRule {
@@ -107,6 +108,7 @@ struct AdaGradLogistic : AdaGradRule {
   using AdaGradRule::AdaGradRule;
   using Step = LogisticRule::Step;
   static Step step(double score, int y) { return LogisticRule::step(score, y); }
+  static void weigh(Step& step, double weight) { step.tau *= weight; }
   void apply(Slot& slot, double x, const Step& step) const {
     const double gradient = step.tau * x;
     stepped(slot, rate * gradient, static_cast<double>(slot.squares) + gradient * gradient);
@@ -138,6 +140,7 @@ struct ImplicitLogistic : AdaGradRule {
     }
     step.tau = step.y * h;
   }
+  static void weigh(Step& step, double weight) { step.tau *= weight; }
   void apply(Slot& slot, double x, const Step& step) const { stepped(slot, rate * step.tau * x, squares(slot, x, step)); }
 };
 
@@ -156,6 +159,7 @@ struct AdaGradHinge : AdaGradRule {
   void complete(Step& step, double gathered) const {
     step.tau = step.y * (gathered > 0 ? std::min(rate, step.loss / gathered) : rate);
   }
+  static void weigh(Step& step, double weight) { step.tau *= weight; }
   static void apply(Slot& slot, double x, const Step& step) { stepped(slot, step.tau * x, squares(slot, x)); }
 };
 

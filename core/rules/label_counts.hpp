@@ -11,11 +11,11 @@
 
 namespace mistakebound {
 
-// The weight of a feature is r = ln((c+ + share)/(c- + 1 - share)) - prior, where c+ and c- are the rounds with this feature and
-// each label, and share and prior are those of the positive label.
+// The weight of a feature is r = ln((c+ + share)/(c- + 1 - share)) - prior, where c+ and c- are the sums of the weights of the rounds
+// with this feature and each label, and share and prior are those of the positive label.
 struct LabelCountRule : SteppingRule {
   static constexpr bool log_odds = true;
-  static constexpr float largest_count = 1 << 24;  // float32 cannot add 1 to it
+  static constexpr double largest_count = 1 << 24;  // float32 cannot add 1 to it
   struct Slot {
     float positives = 0, negatives = 0;
     float& sum() { return positives; }
@@ -23,17 +23,18 @@ struct LabelCountRule : SteppingRule {
   };
   struct Step {
     int y;
+    double weight = 1;
   };
   explicit LabelCountRule(double /*parameter*/) {}
-  std::array<double, 2> scalars{1, 1};  // rounds with each label, plus 1
+  std::array<double, 2> scalars{1, 1};  // weights of the rounds with each label, plus 1
   double share = 0.5, prior = 0;
   void set_scalars(const double* values) {
     scalars = {values[0], values[1]};
     share = scalars[0] / (scalars[0] + scalars[1]);
     prior = ln_of(scalars[0] / scalars[1]);
   }
-  void count(int y) {
-    scalars[y > 0 ? 0 : 1] += 1;
+  void count(int y, double weight) {
+    scalars[y > 0 ? 0 : 1] += weight;
     set_scalars(scalars.data());
   }
 
@@ -44,11 +45,12 @@ struct LabelCountRule : SteppingRule {
   }
 
   static Step step(double, int y) { return {y}; }
+  static void weigh(Step& step, double weight) { step.weight = weight; }
   static void apply(Slot& slot, double, const Step& step) {
-    (step.y > 0 ? slot.positives : slot.negatives) += 1;
-    if (std::max(slot.positives, slot.negatives) < largest_count) return;
-    slot.positives *= 0.5F;
-    slot.negatives *= 0.5F;
+    double positives = slot.positives, negatives = slot.negatives;
+    (step.y > 0 ? positives : negatives) += step.weight;
+    while (std::max(positives, negatives) >= largest_count - 0.5) positives *= 0.5, negatives *= 0.5;  // before it is rounded up
+    slot.positives = static_cast<float>(positives), slot.negatives = static_cast<float>(negatives);
   }
 };
 

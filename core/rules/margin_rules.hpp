@@ -80,7 +80,7 @@ struct AveragedPerceptron : SteppingRule {
   explicit AveragedPerceptron(double /*parameter*/) {}
   std::array<double, 1> scalars{1};  // c: the number of rounds, plus 1
   void set_scalars(const double* values) { scalars = {values[0]}; }
-  void count(int) { scalars[0] += 1; }
+  void count(int, double) { scalars[0] += 1; }
 
   double weight(const Slot& slot) const { return static_cast<double>(slot.w) - static_cast<double>(slot.a) / scalars[0]; }
   static double term(double w, double x) { return w * x; }

@@ -5,11 +5,12 @@
 //   gather(slot, x, step)    term of a non-zero feature in a second sum over the example, if the step needs one
 //   complete(step, sum)      the step, completed with this sum
 //   apply(slot, x, step)     update the floats of a non-zero
+//   weigh(step, weight)      multiply the step by the weight of the row, if the rule takes weights
 //
 // A rule with scalars computes its weights at each prediction. It has no weight in its Slot, but
 //
 //   scalars                  their values, and set_scalars(values)
-//   count(y)                 change the scalars after a round
+//   count(y, weight)         change the scalars after a round
 //   weight(slot)             the weight of a feature
 //   term(w, x)               term of a feature in the score; second_term(w) in a second sum, if the score needs one
 //   score(sum, second, m)    the score, from these sums and the number of features

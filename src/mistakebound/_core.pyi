@@ -24,6 +24,7 @@ class FaultKind(enum.Enum):
     TOO_SMALL = 6
     OVERFLOW = 7
     MALFORMED = 8
+    WEIGHT = 9
 
 class BadKind(enum.Enum):
     """Why a line of a file is bad."""
@@ -83,18 +84,26 @@ class Engine:
         y: SignArray,
         predictions: AnyArray,
         scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
     ) -> tuple[int, Fault | None, MeasuredCounts, MeasuredCounts]: ...
     def play_dense(
-        self, x: AnyArray, y: SignArray, predictions: AnyArray, scores: FloatArray | None = None
+        self,
+        x: AnyArray,
+        y: SignArray,
+        predictions: AnyArray,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
     ) -> tuple[int, Fault | None, MeasuredCounts, MeasuredCounts]: ...
     def score_csr(
         self, indptr: IntArray, index: AnyArray, value: AnyArray, out: FloatArray, predictions: AnyArray
     ) -> tuple[int, Fault | None]: ...
     def score_dense(self, x: AnyArray, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
-    def learn_named(self, x: Any, label: int) -> bool: ...
+    def learn_named(self, x: Any, label: int, weight: float = 1.0) -> bool: ...
     def score_named(self, x: Any) -> tuple[float, bool]: ...
     # the outcome of a prediction that was made before: whether it was positive, its score, and the updates it had seen
-    def tell_named(self, x: Any, label: int, positive: bool, score: float, updates: int) -> bool: ...
+    def tell_named(
+        self, x: Any, label: int, positive: bool, score: float, updates: int, weight: float = 1.0
+    ) -> bool: ...
     def tell_csr(
         self,
         indptr: IntArray,
@@ -104,12 +113,18 @@ class Engine:
         positive: bool,
         score: float,
         updates: int,
+        weight: float = 1.0,
     ) -> tuple[int, Fault | None, MeasuredCounts, MeasuredCounts]: ...
     # kept rounds whose prediction had not seen all updates before it, and how many it had not seen
     def late(self) -> tuple[IntArray, IntArray]: ...
     # rows of a chunk from `first` on, as many as there are labels; the last result are the predictions, a byte each
     def play_chunk(
-        self, chunk: Chunk, labels: bytes, first: int = 0, scores: FloatArray | None = None
+        self,
+        chunk: Chunk,
+        labels: bytes,
+        first: int = 0,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
     ) -> tuple[int, Fault | None, MeasuredCounts, MeasuredCounts, bytes]: ...
     def score_chunk(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def unknown_rows(self, chunk: Chunk, rows: int) -> int: ...
@@ -267,7 +282,9 @@ class Chunk:
     @property
     def row_lines(self) -> IntArray: ...  # `line` of every row
     @property
-    def weighted(self) -> bool: ...  # whether a row has an importance other than 1
+    def weighted(self) -> bool: ...  # whether a row has a weight other than 1
+    @property
+    def weights(self) -> FloatArray | None: ...  # None if all are 1
     def importance(self, row: int) -> float: ...
     def tag(self, row: int) -> bytes: ...
     def name(self, at: int) -> bytes: ...
@@ -297,6 +314,7 @@ class Reader:
         header: bool | None = None,
         missing: Sequence[str] | None = None,
         zeros: bool = False,
+        weight: str = "",
     ) -> Reader: ...
     @staticmethod
     def json(
@@ -308,6 +326,7 @@ class Reader:
         letters: int = 0,
         bins: int = 0,
         zeros: bool = False,
+        weight: str = "",
     ) -> Reader: ...
     @property
     def columns(self) -> list[str]: ...

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all of them, none expected to fail; and checks of our own for the 0/1 learners."""
+"""scikit-learn's own checks, all of them; and checks of our own for the 0/1 learners."""
 
 from __future__ import annotations
 
@@ -20,11 +20,36 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils import get_tags  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+from sklearn.utils.validation import has_fit_parameter  # noqa: E402
 
 BINARY_INPUT = [mb.Winnow(), mb.Winnow(strict=True, alpha=1.5), mb.Elimination()]
 
 
-@parametrize_with_checks([kind() for kind in KINDS.values() if not rule_class(kind.rule_id).binary])
+NOT_A_REPETITION = (
+    "a row of weight 2 is not a row given twice: the second time, an online learner has already learned it; "
+    "scikit-learn's own online learners are also expected to fail"
+)
+NO_WEIGHTS_IN_THE_MIXTURE = (
+    "a weight multiplies what members learn; the mixture has none, and its probabilities stay those of the labels "
+    "as they occur: a threshold moves the predictions"
+)
+EXPECTED_TO_FAIL = {
+    "check_sample_weight_equivalence_on_dense_data": NOT_A_REPETITION,
+    "check_sample_weight_equivalence_on_sparse_data": NOT_A_REPETITION,
+}
+
+
+def expected_to_fail(learner: Any) -> dict[str, str]:
+    if not learner.takes_weights or isinstance(learner, (mb.NaiveBayes, mb.DecisionList)):
+        return {}  # those that count rows pass
+    own = {"check_class_weight_classifiers": NO_WEIGHTS_IN_THE_MIXTURE} if isinstance(learner, mb.Panel) else {}
+    return EXPECTED_TO_FAIL | own
+
+
+@parametrize_with_checks(
+    [kind() for kind in KINDS.values() if not rule_class(kind.rule_id).binary],
+    expected_failed_checks=expected_to_fail,
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -38,6 +63,29 @@ def test_decisions_are_above_0_where_the_positive_label_is_predicted(kind: Any) 
     for strict in ({"strict": True}, {}) if kind is mb.Winnow else ({},):
         learner.set_params(**strict).fit(X, [1, 0, 1, 0, 0, 1])
         assert np.array_equal(learner.decision_function(X) > 0, learner.predict(X) == 1)
+
+
+def test_weights_are_routed() -> None:
+    """A pipeline and a search pass ``sample_weight`` to the learners that request it, also after ``clone``."""
+    X, y = mb.streams.margin(10, 300, 0.2, seed=0)
+    w = np.linspace(0, 3, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        panel = mb.Panel().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, clone(panel)).fit(X, y, sample_weight=w)
+        with pytest.raises(ValueError, match="sample_weight"):
+            make_pipeline(scaler, mb.Panel()).fit(X, y, sample_weight=w)
+    expected = mb.Panel().fit(StandardScaler().fit_transform(X), y, w)
+    assert pipeline[-1].members() == expected.members()
+    assert (
+        make_pipeline(mb.Panel()).fit(X, y, panel__sample_weight=w)[-1].members() == mb.Panel().fit(X, y, w).members()
+    )
+
+
+def test_only_learners_that_take_weights_have_the_argument() -> None:
+    for kind in KINDS.values():
+        has = has_fit_parameter(kind(), "sample_weight")
+        assert has == rule_class(kind.rule_id).takes_weights == hasattr(kind, "set_fit_request")
 
 
 def test_tags() -> None:

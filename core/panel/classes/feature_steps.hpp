@@ -59,7 +59,7 @@ class FeatureSteps {
       if (short_of > 0) {
         const double by = 1 / (static_cast<double>(confidence[a]) + .03);
         shrink[a] = static_cast<float>(by);
-        arow[a] = static_cast<float>(y * short_of * by * weight);
+        arow[a] = static_cast<float>(std::clamp(y * short_of * by * weight, -largest_step, largest_step));
       }
     }
   }
@@ -67,7 +67,7 @@ class FeatureSteps {
   // sinh(z + d) for w = sinh z. Only a weight above 1 can make a step longer than ½.
   MISTAKEBOUND_INLINE Floats sinh_of(Floats w, Floats d) const {
     if (large_) [[unlikely]]
-      return far(w, d);
+      return sinh_moved_far(w, d);
     return sinh_moved(w, d);
   }
 
@@ -76,16 +76,8 @@ class FeatureSteps {
   static Four sides(const Active& active, std::size_t a) {
     return four(side(active, a), side(active, a + 1), side(active, a + 2), side(active, a + 3));
   }
-  static Floats far(Floats w, Floats d) {
-    float from[lanes], by[lanes], moved[lanes];
-    store(from, w), store(by, d), store(moved, sinh_moved(w, d));
-    for (std::size_t j = 0; j < lanes; ++j) {
-      if (!(std::fabs(by[j]) > .5f)) continue;
-      const double e = exp_of(std::clamp(static_cast<double>(by[j]), -60.0, 60.0)), z = from[j];
-      moved[j] = static_cast<float>(z * (.5 * (e + 1 / e)) + std::sqrt(1 + z * z) * (.5 * (e - 1 / e)));
-    }
-    return load(moved);
-  }
+
+  static constexpr double largest_step = 1e37;  // of AROW: float32 ends at 3.4e38
 
   alignas(32) double surprises_[most_active];
   bool large_;

@@ -25,9 +25,9 @@ namespace mistakebound::panel {
 
 class FromBinary {
  public:
-  // `negative` and `positive` are the classes of the two labels: 0 and 1, or 1 and 0.
-  FromBinary(const PanelState& from, const Roster& roster, std::int32_t negative, std::int32_t positive)
-      : from_(from), count_(roster.count), width_(count_ <= 12 ? 12 : members), positive_(positive) {
+  // `negative` and `positive` are the classes of the two labels: 0 and 1, or 1 and 0. `rows`: how many rows had each class.
+  FromBinary(const PanelState& from, const Roster& roster, std::int32_t negative, std::int32_t positive, const std::array<double, 2>& rows)
+      : from_(from), count_(roster.count), width_(count_ <= 12 ? 12 : members), positive_(positive), rows_(rows) {
     if (negative + positive != 1 || negative * positive != 0) throw std::invalid_argument("the classes of the two labels must be 0 and 1");
     const std::size_t combiner = 2 * width_ * (width_ + 2) + width_ + 4 * (width_ + 4) + 5;
     if (roster.has(members) || from.numbers.size() != counts + combiner || from.records.size() != (from.features.size() + 1) * feature_floats ||
@@ -51,6 +51,8 @@ class FromBinary {
 
   double number(std::size_t k) const { return from_.numbers[k]; }
   static double whole(float bits) { return static_cast<double>(std::bit_cast<std::int32_t>(bits)); }
+  // A count that is not whole is kept as a negative float (floats.hpp).
+  static double count(float kept) { return std::signbit(kept) ? -static_cast<double>(kept) : whole(kept); }
   static float without_start(float sum) { return std::max(sum - first_sum, 0.0f); }
   float side(std::int32_t label) const { return label == positive_ ? 1.0f : -1.0f; }
 
@@ -64,7 +66,7 @@ class FromBinary {
     add_pair(it_.cells, owner);
     const bool feature = owner != constant_owner;
     it_.features.insert(it_.features.end(), {feature ? r[scale] : 0.0, moments[mean], moments[spread], whole(moments[seen]),
-                                             whole(r[positives]) + whole(r[negatives])});
+                                             count(r[positives]) + count(r[negatives])});
     const float most_bet = std::max(r[coin_most], least_bet);
     const float bet = std::clamp(r[coin_sum] * (most_bet + r[coin_reward]) / (most_bet * (r[coin_size] + most_bet)), -largest_weight, largest_weight);
     for (const std::int32_t label : {0, 1}) {
@@ -74,7 +76,7 @@ class FromBinary {
       cell[cell_sgd_w] = third[sgd_w], cell[cell_winnow_w] = third[winnow_w], cell[cell_coin_sum] = r[coin_sum];
       for (std::size_t f = 0; f < linear_fields; ++f) cell[f] *= side(label);
       cell[cell_coin_sum] *= side(label);
-      cell[cell_count] = static_cast<float>(whole(r[label == positive_ ? positives : negatives]));
+      cell[cell_count] = static_cast<float>(count(r[label == positive_ ? positives : negatives]));
       cell[cell_coin_size] = r[coin_size], cell[cell_coin_reward] = r[coin_reward], cell[cell_coin_most] = r[coin_most];
       cell[cell_implicit_sum] = without_start(second[implicit_sum]), cell[cell_hinge_sum] = without_start(third[hinge_sum]);
       cell[cell_arow_variance] = second[arow_variance], cell[cell_adagrad_sum] = without_start(second[adagrad_sum]);
@@ -94,7 +96,7 @@ class FromBinary {
   }
 
   void add_numbers() {
-    const double pluses = number(0) - 1, minuses = number(1) - 1;  // both counts start at 1
+    const double pluses = number(0) - 1, minuses = number(1) - 1;  // both sums of weights start at 1
     it_.numbers.push_back(pluses + minuses);
     const auto last = static_cast<unsigned>(number(3));
     const auto labels_of = [&](unsigned bits) {
@@ -106,11 +108,11 @@ class FromBinary {
     it_.numbers.insert(it_.numbers.end(), now.begin(), now.end());
     add_contexts(labels_of);
     add_combiner();
-    const double rounds = number(2), once = (pluses == 1 ? 1 : 0) + (minuses == 1 ? 1 : 0);
-    it_.numbers.insert(it_.numbers.end(), {rounds, once, 0.0, 0.0});
+    const double once = (rows_[0] == 1 ? 1 : 0) + (rows_[1] == 1 ? 1 : 0);
+    it_.numbers.insert(it_.numbers.end(), {rows_[0] + rows_[1], once, 0.0, 0.0});
     for (const std::int32_t label : {0, 1}) {
       const double had = label == positive_ ? pluses : minuses;
-      it_.numbers.insert(it_.numbers.end(), {had, std::round(had)});
+      it_.numbers.insert(it_.numbers.end(), {had, rows_[static_cast<std::size_t>(label)]});
     }
   }
   template <class LabelsOf>
@@ -166,6 +168,7 @@ class FromBinary {
   const PanelState& from_;
   std::size_t count_, width_;
   std::int32_t positive_;
+  std::array<double, 2> rows_;
   ClassState it_;
 };
 

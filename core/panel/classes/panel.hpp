@@ -30,7 +30,7 @@ class ClassPanel final : public ClassCore {
   std::size_t classes() const override { return priors_.classes(); }
 
   ClassVerdict predict(const ClassRow& x) override {
-    views_.look(x, of_features_.records.data(), combiner_.rounds());
+    views_.look(x, of_features_.records.data(), priors_.total, combiner_.rounds());
     z_.clear(classes());
     priors_.look();
     of_features_.score(x, views_, priors_, classes(), z_);
@@ -71,8 +71,10 @@ class ClassPanel final : public ClassCore {
     }
     active_.choose(z_, roster_, after, label);
     places_.set(active_);
-    of_features_.learn(x, views_, active_, places_, after, weight);
-    of_slots_.learn(views_.used, active_, places_, after, weight);
+    if (weight > 0) {  // otherwise the row is predicted, but not learned by the members
+      of_features_.learn(x, views_, active_, places_, after, weight);
+      of_slots_.learn(views_.used, active_, places_, after, weight);
+    }
     places_.clear(active_);
     priors_.learn(label, weight);
     sequence_.learn(label);

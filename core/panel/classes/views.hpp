@@ -23,7 +23,8 @@ class Views {
   SlotNumbers used;
   std::size_t size = 0;  // non-zeros
 
-  void look(const ClassRow& x, const FeatureRecord* records, double rounds) {
+  // `mass`: the sum of the weights of the rows so far; `rounds`: their number.
+  void look(const ClassRow& x, const FeatureRecord* records, double mass, double rounds) {
     size = x.size;
     grow(size + 1);
     double of_n = 1, of_l = 1, of_i = 1;
@@ -35,7 +36,7 @@ class Views {
       of_l += v * v;
       count[k] = static_cast<float>(record.count);
       const double after = record.count + 1;
-      of_rarity[k] = static_cast<float>((after + (rounds + 1)) / after);
+      of_rarity[k] = static_cast<float>((after + (mass + 1)) / after);
       absence[k] = static_cast<float>(after);
     }
     for (std::size_t k = size; k % lanes != 0; ++k) of_rarity[k] = absence[k] = 1;  // ln is for positive numbers

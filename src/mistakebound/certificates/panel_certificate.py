@@ -45,6 +45,12 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
     if ledger.from_start and standings.all_rounds != ledger.rounds:
         counted = f"{standings.all_rounds:,} rounds were counted"
         premises.append(Premise("the members were counted in these rounds and no others", False, counted))
+    if ledger.rule.threshold != 0:
+        cut = f"the positive label is predicted from a probability of {getattr(ledger.rule, 'cut', math.nan):g} on"
+        premises.append(Premise("the guard makes the predictions", False, cut))
+    if ledger.answers is not None:
+        shown = f"{ledger.answers.abstentions:,} rounds had no prediction"
+        premises.append(Premise("a label is predicted in every round", False, shown))
     if ledger.rounds == 0:
         premises.append(Premise("at least one round was learned", False))
     applies = all(premise.holds for premise in premises)

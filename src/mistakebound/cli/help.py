@@ -25,7 +25,7 @@ SECTIONS = {
         "relevant",
         "as_json",
     ),
-    "The files": ("format", "label", "labels", "positive", "skip_bad", "zero_based", "cache", "threads"),
+    "The files": ("format", "label", "labels", "weight", "positive", "skip_bad", "zero_based", "cache", "threads"),
     "Columns of tables": (
         *("header", "separator", "text", "words", "letters", "bins", "categorical", "ignore", "interact"),
     ),

@@ -49,6 +49,9 @@ READING = (
     click.option("--labels", metavar="FILE", type=click.Path(), help="Separate file with the labels, one per line."),
     click.option("--positive", metavar="LABEL", help="Predict this label against all others."),
     click.option(
+        "--weight", metavar="COLUMN", help="Column of the weight of each row (name, or number from 1), or JSON key."
+    ),
+    click.option(
         "--text",
         multiple=True,
         metavar="COLUMN",
@@ -165,7 +168,7 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 # ---------------------------------------------------------------------- the learner
 
 DEFAULT = "panel"
-PARAMETERS = (*OPTIONS, "members", "max_features", "update_margin", "bias", "classes")
+PARAMETERS = (*OPTIONS, "members", "max_features", "abstain", "update_margin", "bias", "classes")
 """Parameters of learners that are options of commands."""
 
 
@@ -192,6 +195,14 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
         )
     )
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
+    options.append(
+        click.option(
+            "--abstain",
+            type=float,
+            metavar="B",
+            help="Of the panel: predict no label if the probability is less than B from the threshold.",
+        )
+    )
     for option_of in reversed(options):
         command = option_of(command)
     return command

@@ -70,6 +70,8 @@ def probabilities_of(ledger: Ledger) -> dict[str, Any]:
     if ledger.counts.measures is None:
         return {}
     found: dict[str, Any] = {"probabilities": ledger.measures.to_dict()} if ledger.rule.log_odds else {}
+    if (answers := ledger.answers) is not None:
+        found["answers"] = {**answers._asdict(), "coverage": answers.coverage}
     if ledger.several:
         several = cast("ClassLedger", ledger)
         found["confusion"] = {"labels": list(several.classes), "counts": several.confusion.tolist()}
@@ -119,7 +121,9 @@ def options_of(rule: Rule) -> str:
     """
     if is_panel(rule):
         known = next((name for name, members in ROSTERS.items() if members == rule.chosen), ",".join(rule.chosen))
-        return "--learner panel" if known == "all" else f"--learner panel --members {known}"
+        cut = "" if rule.threshold == 0 else f" --threshold {rule.cut:.12g}"
+        band = f" --abstain {rule.abstain:.12g}" if rule.abstain else ""
+        return "--learner panel" + ("" if known == "all" else f" --members {known}") + cut + band
     needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
@@ -141,6 +145,9 @@ def as_text(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
+    if (answers := found.get("answers")) is not None:
+        wrong = f"{many(answers['mistakes'], 'mistake')} in {many(answers['answered'], 'round')} with a prediction"
+        lines.append(f"abstentions   {answers['abstentions']:,}; {wrong} (coverage {answers['coverage']:.4f})")
     lines += probabilities_as_text(found, rounds)
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
     lines += [f"advice        {escaped(each)}" for each in found["advice"]]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 KIND = b"mistakebound cache "
-MAGIC = (KIND + b"4\n").ljust(24, b"\0")
+MAGIC = (KIND + b"5\n").ljust(24, b"\0")
 RECORD = struct.Struct("<6Q")
 """Size of a packed chunk in bytes; where it begins: number of its file, byte, line, and whether lines are rows of a
 file of columns; and a checksum of these."""

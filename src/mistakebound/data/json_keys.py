@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FIRST_LINES = 1000
 """Lines that are searched for keys."""
-KNOWN = frozenset({"ignore", "text", "words", "letters", "bins"})
+KNOWN = frozenset({"ignore", "text", "words", "letters", "bins", "weight"})
 """Options of a table that are also valid for JSON lines."""
 
 
@@ -33,7 +33,7 @@ def json_reader(start: bytes, settings: Settings, notes: Notes) -> tuple[Reader,
         for remark in missing_keys(start, wanted):
             notes.remark("key not seen", remark)
     label = "" if settings.all_columns else how.label or "label"
-    options = {name: value for name, value in how.table.items() if name in KNOWN}
+    options = {name: value for name, value in settings.without_weight(how.table).items() if name in KNOWN}
     return Reader.json(label, **options, zeros=settings.all_columns), None, label
 
 

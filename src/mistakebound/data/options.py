@@ -16,8 +16,16 @@ TEXT_FORMATS = ("auto", *LINE_FORMATS, "table", "json")
 """Valid values of ``format``; auto detects the format from the first lines."""
 FORMATS = (*TEXT_FORMATS, "columnar")
 """Formats that a model stores: columnar is Parquet and Arrow; auto if an old model has not stored the format."""
-DEFAULTS: dict[str, Any] = {"text": [], "categorical": [], "interact": [], "words": 1, "letters": 0, "bins": 0}
-"""Table options that determine the features: later files must have the same. The others describe one file."""
+DEFAULTS: dict[str, Any] = {
+    "text": [],
+    "categorical": [],
+    "interact": [],
+    "words": 1,
+    "letters": 0,
+    "bins": 0,
+    "weight": None,
+}
+"""Table options that determine what is learned: later files must have the same. The others describe one file."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,8 @@ class Settings:
         Whether the files contain the labels.
     warn : bool
         Whether a header that is read as an example causes a UserWarning, in addition to a remark.
+    weights_needed : bool
+        Whether the weights of the rows are read; otherwise their column is ignored.
     """
 
     def __init__(
@@ -112,12 +122,20 @@ class Settings:
         is_frame: bool = False,
         labels_in_files: bool = True,
         warn: bool = True,
+        weights_needed: bool = True,
     ) -> None:
         self.given, self.known = given, known
         self.label_optional, self.all_columns, self.labels_in_files = label_optional, all_columns, labels_in_files
-        self.is_frame, self.warn = is_frame, warn
+        self.is_frame, self.warn, self.weights_needed = is_frame, warn, weights_needed
         self.how = inherited(given, known)
         """The options in use: those passed and, for the rest, those inherited from a model."""
+
+    def without_weight(self, table: dict[str, Any]) -> dict[str, Any]:
+        """Return table options in which the column of the weights is ignored, if they are not needed."""
+        if self.weights_needed or "weight" not in table:
+            return table
+        rest = {name: value for name, value in table.items() if name != "weight"}
+        return {**rest, "ignore": [*rest.get("ignore", ()), table["weight"]]}
 
     @property
     def inherits_columns(self) -> bool:
@@ -162,6 +180,8 @@ def by_name(given: Reading, columns: list[str]) -> Reading:
         table[role] = [name(column) for column in table[role]]
     if "interact" in table:
         table["interact"] = [tuple(name(each) for each in pair) for pair in table["interact"]]
+    if "weight" in table:
+        table["weight"] = name(table["weight"])
     return replace(given, label=given.label and name(given.label), table=table)
 
 
@@ -181,7 +201,7 @@ def inherited(given: Reading, known: Reading | None) -> Reading:
     for option, default in DEFAULTS.items():
         before = known.table.get(option, default)
         require_same(option, named.table.get(option), before, given.table.get(option))
-    wanted = {*known.table.get("text", ()), *known.table.get("categorical", ()), known.label}
+    wanted = {*known.table.get("text", ()), *known.table.get("categorical", ()), known.label, known.table.get("weight")}
     wanted.update(column for pair in known.table.get("interact", ()) for column in pair)
     left_out = named.table.get("ignore", [])
     before = known.table.get("ignore", [])
@@ -281,6 +301,7 @@ TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(),
     ),
     "header": ("True or False", lambda value: isinstance(value, bool)),
+    "weight": ("a column", lambda value: isinstance(value, str) and value != ""),
 }
 """The options of a table, with their valid values in words and a function that checks them."""
 

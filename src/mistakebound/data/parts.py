@@ -10,6 +10,7 @@ from mistakebound.errors import BY_HEADER, InputError, location
 
 if TYPE_CHECKING:
     from mistakebound._core import Chunk
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.data.options import Reading
     from mistakebound.errors import Option
 
@@ -71,6 +72,11 @@ class Part(NamedTuple):
             return self.label_ids[first:last], ()
         before = self.label_ids.count(MOST, 0, first)
         return self.label_ids[first:last], self.other_labels[before:]
+
+    def weights(self, first: int, last: int) -> FloatArray | None:
+        """Return the weights of some rows; None if all rows of the part have the weight 1."""
+        found = self.chunk.weights
+        return None if found is None else found[first:last]
 
     def error_at(self, row: int, error: InputError | str) -> InputError:
         """Return an error with the file and line of a row."""

@@ -155,6 +155,8 @@ class StreamReader:
     ----------
     report : ReadReport
         What was read so far.
+    weights_used : bool
+        Whether the reader's caller uses weights of rows; otherwise a remark says that they are ignored.
 
     Raises
     ------
@@ -180,6 +182,7 @@ class StreamReader:
         self._stop = threading.Event()
         self._start: Place | None = start
         self.report = ReadReport(self._notes)
+        self.weights_used = False
 
     def __iter__(self) -> Iterator[Part]:
         start, self._start = self._start, None
@@ -245,6 +248,7 @@ class StreamReader:
         settings = self.settings
         how = {name: getattr(source, name) for name in ("format", "label", "table", "zero_based")}
         how |= {"label_optional": settings.label_optional, "all_columns": settings.all_columns}
+        how |= {"weights": settings.weights_needed}
         how |= {"other labels": source.labels is not None, "known": settings.known and settings.known.to_json()}
         cache = Cache(os.fspath(source.cache), self.files, how)
         stored = cache.stored(source.threads)
@@ -345,7 +349,7 @@ class StreamReader:
             if others:
                 labels, ids, others = encode_labels(one_against_rest(every_label(labels, ids, others), wanted))
             labels = list(one_against_rest(labels, wanted))
-        if chunk.weighted:
+        if chunk.weighted and not self.weights_used:
             notes.remark("weights ignored", WEIGHTS_IGNORED)
         first = 0 if self.settings.how.zero_based else 1
         key = notes.format.label_key if notes.format else ""

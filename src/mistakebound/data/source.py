@@ -71,6 +71,9 @@ class Source:
         Column (name, or number from 1) or dotted JSON key of the label. The default for JSON is "label".
     labels : path, optional
         A separate file with the labels, one per line.
+    weight : str, optional
+        Column (name, or number from 1) or dotted JSON key of the weight of each row: a number from 0 to 1e9. VW text
+        has weights of its own. See docs/learners.md, "Weights".
     positive : str, optional
         The positive label. All other labels become one negative label: "not" followed by the positive one.
     table : dict, optional
@@ -119,6 +122,7 @@ class Source:
         format: str = "auto",  # noqa: A002 - the natural word
         label: str | None = None,
         labels: str | os.PathLike[str] | None = None,
+        weight: str | None = None,
         positive: str | None = None,
         table: dict[str, Any] | None = None,
         zero_based: bool = False,
@@ -127,7 +131,7 @@ class Source:
         follow: bool = False,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
-        table = dict(table or {})
+        table = dict(table or {}) | ({} if weight is None else {"weight": weight})
         options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **table}
         if fault := fault_of_table(table) or fault_of(options):
             raise ValueError(fault)
@@ -171,6 +175,11 @@ class Source:
         return Source(**{**vars(self), **options})
 
     @property
+    def weight(self) -> str | None:
+        """The column or key of the weights, which is stored among the options of tables."""
+        return self.table.get("weight")
+
+    @property
     def rows(self) -> int | None:
         """The number of rows; None if it is not known before reading."""
         return None
@@ -200,6 +209,7 @@ class Source:
             is_frame=is_frame,
             labels_in_files=self.labels is None,
             warn=warn,
+            weights_needed=labels_needed,
         )
 
     def open(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader, sniff_table
@@ -55,7 +56,7 @@ def table_reader(start: bytes, settings: Settings, notes: Notes, **more: Any) ->
 def passed_roles(settings: Settings) -> dict[str, Any]:
     """Return options for ``Reader.table`` from the options that were passed for these files."""
     zeros = {"zeros": True} if settings.all_columns else {}
-    return {"label": settings.how.label or "", **settings.how.table, **zeros}
+    return {"label": settings.how.label or "", **settings.without_weight(settings.how.table), **zeros}
 
 
 def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
@@ -63,7 +64,8 @@ def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
     if not settings.inherits_columns:
         return passed_roles(settings)
     refuse_unknown_ignored(settings, names)
-    options = matched(settings.how, names, label_may_be_missing=settings.label_optional)
+    how = replace(settings.how, table=settings.without_weight(settings.how.table))
+    options = matched(how, names, label_may_be_missing=settings.label_optional)
     given = settings.given.table
     return {name: value for name, value in options.items() if name not in Layout._fields or name in given}
 
@@ -140,6 +142,8 @@ def matched(how: Reading, names: list[str], *, label_may_be_missing: bool) -> di
     missing = [name for name in required(how) if name not in there]
     if how.label is not None and not label and not label_may_be_missing:
         missing.append(how.label)
+    if "weight" in how.table and how.table["weight"] not in there:
+        missing.append(how.table["weight"])
     if missing:
         raise missing_columns(how, missing, names, label_is_read=not label_may_be_missing)
     return {**how.table, "label": label or "", **({"ignore": ignore} if "ignore" in how.table else {})}
@@ -178,7 +182,9 @@ def required(how: Reading) -> list[str]:
     """Return the columns that a table must have for the model ``how``: all that it learned from."""
     pairs = [column for pair in how.table.get("interact", ()) for column in pair]
     roles = [*how.table.get("text", ()), *how.table.get("categorical", ()), *pairs]
-    not_learned = [each for each in (how.label, *how.table.get("ignore", ())) if each is not None]
+    not_learned = [
+        each for each in (how.label, how.table.get("weight"), *how.table.get("ignore", ())) if each is not None
+    ]
     without = {column_name(each, how.columns) for each in not_learned}
     wanted = dict.fromkeys([*how.columns, *(column_name(each, how.columns) for each in roles)])
     return [name for name in wanted if name not in without]
@@ -222,7 +228,7 @@ def _column_hint(start: bytes, options: dict[str, Any], layout: Layout) -> tuple
     numbers = [str(number) for number in range(1, len(names) + 1)]
     known = {*numbers, *(names if layout.header else (f"c{number}" for number in numbers)), ""}
     pairs = [column for pair in options.get("interact", ()) for column in pair]
-    passed = {options.get("label", ""), *pairs}.union(
+    passed = {options.get("label", ""), options.get("weight", ""), *pairs}.union(
         *(options.get(role, ()) for role in ("text", "categorical", "ignore"))
     )
     if passed <= known or any(is_number(name) for name in names):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.learners.linear_play import LOCK, LinearPlay
+from mistakebound.learners.weights import weight_at
 from mistakebound.play.class_engine import ClassEngine, counts_of, empty_engine, of_classes
 from mistakebound.play.engine import ServedExample
 from mistakebound.play.tickets import Asked, Tickets
@@ -42,14 +43,15 @@ class ClassPlay(LinearPlay):
         )
         raise ValueError(message)
 
-    def learn_one(self, x: Any, y: Any) -> int:  # type: ignore[override]  # a class id
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> int:  # type: ignore[override]  # a class id
         """Predict one example, then learn it; return the predicted class id."""
         labels = self.labels.copy()
         class_id = labels.id_of(y)
+        weight = self.weight_of(weight, labels.decode(class_id))
         if self.engine.named:
-            predicted = self.engine.learn_named_class(x, class_id)
+            predicted = self.engine.learn_named_class(x, class_id, weight)
         else:
-            predictions, fault = self.engine.learn_rows(x, np.array([class_id], np.int32))
+            predictions, fault = self.engine.learn_rows(x, np.array([class_id], np.int32), np.array([weight]))
             if fault:
                 raise fault.error()
             predicted = int(predictions[0])
@@ -65,22 +67,27 @@ class ClassPlay(LinearPlay):
             asked = Asked(self.labels.decode(served.prediction), self.engine.counts.rounds, served)
             return self.tickets.add(asked)
 
-    def _learn_outcome(self, held: Any, y: Any) -> None:
+    def _learn_outcome(self, held: Any, y: Any, weight: float) -> None:
         labels = self.labels.copy()
-        self.engine.tell_class(of_classes(held) if isinstance(held, ServedExample) else held, labels.id_of(y))
+        class_id = labels.id_of(y)
+        weight = self.weight_of(weight, labels.decode(class_id))
+        self.engine.tell_class(of_classes(held) if isinstance(held, ServedExample) else held, class_id, weight)
         self.labels = labels
         self.limit_features()
 
     # ------------------------------------------------------------------ many examples
 
-    def run_rows(self, rows: Positional, y: AnyArray, done: Ledger | None = None) -> tuple[Ledger, InputError | None]:
+    def run_rows(
+        self, rows: Positional, y: AnyArray, weights: FloatArray | None = None, done: Ledger | None = None
+    ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a matrix; return their ledger, and the fault of the row after them, or None.
 
         ``done`` is the ledger of earlier rounds with two labels. The ledger that is returned then includes them.
         """
         labels = self.labels.copy()
         ids = labels.encode(y[: len(rows)])
-        played = self.engine.play_classes(rows, ids)
+        weights = None if weights is None else weights[: len(rows)]
+        played = self.engine.play_classes(rows, ids, self.weights_of(weights, labels.seen, ids))
         self.labels = labels.keep(self.engine.class_count)
         ledger = self._ledger_of(played.predictions, ids, done, played.before, played.after)
         if played.fault is None:
@@ -89,7 +96,11 @@ class ClassPlay(LinearPlay):
         return ledger, labels.objection(y[played.row]) if unknown else played.fault.error()
 
     def run_named(
-        self, rounds: Iterable[tuple[Any, Any]], learner: str, done: Ledger | None = None
+        self,
+        rounds: Iterable[tuple[Any, Any]],
+        learner: str,
+        weights: FloatArray | None = None,
+        done: Ledger | None = None,
     ) -> tuple[Ledger, ValueError | None]:
         """Predict, then learn, pairs of a named example and its label; ``done`` is that of ``run_rows``."""
         before, wrong = self.engine.class_counts, None
@@ -98,7 +109,7 @@ class ClassPlay(LinearPlay):
         for x, label in rounds:
             try:
                 self._check_named(x, label, learner)
-                predictions.append(self.learn_one(x, label))
+                predictions.append(self.learn_one(x, label, weight_at(weights, len(ids))))
             except ValueError as error:
                 wrong = error
                 break
@@ -114,13 +125,15 @@ class ClassPlay(LinearPlay):
         y: AnyArray | None,
         *,
         scores: bool = False,
+        weights: FloatArray | None = None,
         done: Ledger | None = None,
     ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part of a stream: ``done`` is that of ``run_rows``."""
         last = part.rows if last is None else min(last, part.rows)
         labels = self.labels.copy()
         ids = labels.encode_ids(part.labels, *part.codes(first, last)) if y is None else labels.encode(y[first:last])
-        played = self.engine.play_part_classes(part, ids, first)
+        weights = self.weights_of(self.weights_of_part(part, first, last, weights), labels.seen, ids)
+        played = self.engine.play_part_classes(part, ids, first, weights)
         self.labels = labels.keep(self.engine.class_count)
         if played.row > 0:
             self.reading = part.reading
@@ -186,4 +199,6 @@ def converted(play: LinearPlay) -> ClassPlay:
     labels.ids = {old.negative: 0, old.positive: 1}
     new = ClassPlay(ClassEngine.converted(play.engine, 0, 1), labels)
     new.tickets, new.reading = play.tickets, play.reading
+    new.weighted = play.weighted
+    new.use_class_weight(play.class_weight)
     return new

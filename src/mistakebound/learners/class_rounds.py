@@ -144,19 +144,21 @@ def with_third_label(
 
 
 def rest_of_rows(
-    learner: Learner, rows: Positional, y: AnyArray, done: Ledger, wrong: InputError
+    learner: Learner, rows: Positional, y: AnyArray, weights: FloatArray | None, done: Ledger, wrong: InputError
 ) -> tuple[Ledger, InputError | None]:
     """Learn the rows from a third label on: see ``with_third_label``."""
     rest, labels = rows_from(rows, done.rounds), y[done.rounds :]
-    return with_third_label(learner, done, wrong, lambda play: play.run_rows(rest, labels, done))
+    others = None if weights is None else weights[done.rounds :]
+    return with_third_label(learner, done, wrong, lambda play: play.run_rows(rest, labels, others, done))
 
 
 def rest_of_named(
-    learner: Learner, pairs: Iterable[tuple[Any, Any]], done: Ledger, wrong: ValueError
+    learner: Learner, pairs: Iterable[tuple[Any, Any]], weights: FloatArray | None, done: Ledger, wrong: ValueError
 ) -> tuple[Ledger, ValueError | None]:
     """Learn the named examples from a third label on: see ``with_third_label``."""
     name = type(learner).__name__
-    return with_third_label(learner, done, wrong, lambda play: play.run_named(pairs, name, done))
+    others = None if weights is None else weights[done.rounds :]
+    return with_third_label(learner, done, wrong, lambda play: play.run_named(pairs, name, others, done))
 
 
 def ledger_since(learner: Learner, before: Any) -> ClassLedger:

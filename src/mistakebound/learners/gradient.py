@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.learners.learner import KEEP_BYTES
+from mistakebound.learners.weighted import WeightedLearner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class CoinBetting(Learner):
+class CoinBetting(WeightedLearner):
     """Coin betting: logistic regression without a learning rate (COCOB).
 
     Each feature bets a part of its wealth on the sign of its next gradient. It learns every example. Its score is the
@@ -48,7 +49,7 @@ class CoinBetting(Learner):
         self.keep_bytes = keep_bytes
 
 
-class ImplicitLogistic(Learner):
+class ImplicitLogistic(WeightedLearner):
     """Implicit AdaGrad on logistic loss: the gradient is taken at the weights after the update.
 
     A large rate cannot make a step too long. It learns every example. Its score is the log odds of the positive label.
@@ -85,7 +86,7 @@ class ImplicitLogistic(Learner):
         self.keep_bytes = keep_bytes
 
 
-class AdaGradLogistic(Learner):
+class AdaGradLogistic(WeightedLearner):
     """AdaGrad on logistic loss: the learning rate of each feature falls with its gradients so far.
 
     It learns every example. Its score is the log odds of the positive label. No mistake bound is known for it, and
@@ -121,7 +122,7 @@ class AdaGradLogistic(Learner):
         self.keep_bytes = keep_bytes
 
 
-class AdaGradHinge(Learner):
+class AdaGradHinge(WeightedLearner):
     """AdaGrad on hinge loss, with steps that are no longer than needed.
 
     It learns whenever ``y·score < 1``, even without a mistake. No mistake bound is known for it, and ``certify`` raises
@@ -157,7 +158,7 @@ class AdaGradHinge(Learner):
         self.keep_bytes = keep_bytes
 
 
-class FtrlProximal(Learner):
+class FtrlProximal(WeightedLearner):
     """FTRL-Proximal on logistic loss, without L1 and L2 terms and with β = 0.3.
 
     It learns every example. Its score is the log odds of the positive label. No mistake bound is known for it, and
@@ -193,7 +194,7 @@ class FtrlProximal(Learner):
         self.keep_bytes = keep_bytes
 
 
-class LogisticSgd(Learner):
+class LogisticSgd(WeightedLearner):
     """Logistic regression by gradient descent with a fixed learning rate.
 
     It learns every example. Its score is the log odds of the positive label. A bound on its log loss is proved, but not
@@ -230,7 +231,7 @@ class LogisticSgd(Learner):
         self.keep_bytes = keep_bytes
 
 
-class ExponentiatedGradient(Learner):
+class ExponentiatedGradient(WeightedLearner):
     """EG±: exponentiated gradients on logistic loss, with weights ½·sinh(z).
 
     It suits targets with few relevant features. It learns every example. Its score is the log odds of the positive

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.learners.learner import KEEP_BYTES
+from mistakebound.learners.weighted import WeightedLearner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class NaiveBayes(Learner):
+class NaiveBayes(WeightedLearner):
     """Naive Bayes: the log odds of the label, plus the evidence of each feature that occurs, times its size.
 
     It suits words and categories. It ignores the sign of a value, and the evidence of an example with more than 24
@@ -40,7 +41,7 @@ class NaiveBayes(Learner):
         self.keep_bytes = keep_bytes
 
 
-class DecisionList(Learner):
+class DecisionList(WeightedLearner):
     """A soft decision list: it follows the features with the strongest evidence, and ignores their values.
 
     It suits words and categories, if a few of them decide. ``weights_`` is the evidence of each feature, and

@@ -118,17 +118,20 @@ class Learner:
         """Return w·x of one example, with normalised weights. The prediction compares it with the rule's threshold."""
         return rounds.score_one(self, x)[0]
 
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Predict the label of x, count a mistake if it is not y, and learn."""
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> None:
+        """Predict the label of x, count a mistake if it is not y, and learn.
+
+        The weight multiplies what is learned, for learners that take weights.
+        """
         play = self._play
         try:
             # Fast path for a learner with named features. On any error, the general path below raises it.
-            if type(x) is dict:
+            if type(x) is dict and weight == 1:
                 play.named_core.learn_named(x, play.labels.signs[y])  # type: ignore[union-attr]
                 return
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
-        rounds.learn_one(self, x, y)
+        rounds.learn_one(self, x, y, weight)
 
     ask = rounds.ask
     tell = rounds.tell
@@ -144,7 +147,14 @@ class Learner:
     open_stream = streams.open_stream
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
+        self,
+        part: Part,
+        first: int = 0,
+        last: int | None = None,
+        y: AnyArray | None = None,
+        *,
+        scores: bool = False,
+        weights: FloatArray | None = None,
     ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part of a stream.
 
@@ -158,13 +168,15 @@ class Learner:
             The labels of the rows of the part, if they are not in the file.
         scores : bool
             Whether the ledger shall have the score of each row.
+        weights : array, optional
+            The weights of the rows of the part, if they are not in the file.
 
         Returns
         -------
         ledger, error
             The ledger of the rows that were learned, and the error of the row after them, or None.
         """
-        return self._start_with_chunk(part.chunk).run_part(part, first, last, y, scores=scores)
+        return self._start_with_chunk(part.chunk).run_part(part, first, last, y, scores=scores, weights=weights)
 
     def measure(self, *, on: bool) -> None:
         """Set whether the next rounds count in the measures of probabilities. Later passes over a stream do not."""
@@ -196,6 +208,11 @@ class Learner:
         return known is not None and known.has_columns and self._current_play().engine.named
 
     # ------------------------------------------------------------------ results
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether examples may have weights."""
+        return rule_class(self.rule_id).takes_weights
 
     @property
     def has_learned(self) -> bool:
@@ -314,8 +331,18 @@ class Learner:
 
     # ------------------------------------------------------------------ scikit-learn
 
-    fit = sklearn.fit
-    partial_fit = sklearn.partial_fit
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then learn the rows of X in one pass."""
+        return sklearn.fit(self, X, y)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> Self:
+        """Learn a batch after all that was learned before.
+
+        ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
+        DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
+        """
+        return sklearn.partial_fit(self, X, y, classes)
+
     predict = sklearn.predict
     decision_function = sklearn.decision_function
     predict_proba = sklearn.WithProbabilities(sklearn.predict_proba)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.lazy import np
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.streams import END
+from mistakebound.learners.weights import weight_at, weighted
 from mistakebound.play.inputs import is_empty, is_named
 from mistakebound.play.ledger import Counts
 from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mistakebound._core import Engine
     from mistakebound._support.arrays import AnyArray, FloatArray
@@ -50,13 +51,38 @@ class LinearPlay:
         The predictions that wait for their outcome; None until the first of them.
     reading : Reading or None
         The options with which the last file that was learned from was read.
+    class_weight : dict or None
+        The weights of labels.
+    weighted : bool
+        Whether a round may have had another weight than 1.
     """
 
     def __init__(self, engine: LearnerEngine, labels: Labels) -> None:
         self.engine, self.labels = engine, labels
-        self.named_core: Engine | None = engine.core if engine.named and engine.direct else None
+        direct = engine.direct and engine.rule.band is None
+        self.named_core: Engine | None = engine.core if engine.named and direct else None
         self.tickets: Tickets | None = None
         self.reading: Reading | None = None
+        self.class_weight: Mapping[Any, float] | None = None
+        self.weighted = False
+
+    def use_class_weight(self, class_weight: Mapping[Any, float] | None) -> None:
+        """Set the weights of labels."""
+        self.class_weight = class_weight
+        if class_weight is not None:
+            self.named_core = None
+
+    def weights_of(self, weights: FloatArray | None, labels: Sequence[Any], places: AnyArray) -> FloatArray | None:
+        """Return the weights of rows times those of their labels: see ``weighted``."""
+        found = weighted(weights, self.class_weight, labels, places)
+        self.weighted = self.weighted or found is not None
+        return found
+
+    def weight_of(self, weight: float, label: Any) -> float:
+        """Return the weight of an example times that of its label."""
+        found = weight if self.class_weight is None else weight * self.class_weight.get(label, 1.0)
+        self.weighted = self.weighted or found != 1
+        return found
 
     @property
     def has_learned(self) -> bool:
@@ -91,14 +117,16 @@ class LinearPlay:
         scores, positive = self.engine.scores(x)
         return float(scores[0]), bool(positive[0])
 
-    def learn_one(self, x: Any, y: Any) -> bool:
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> bool:
         """Predict one example, then learn it; return whether the prediction was positive."""
         labels = self.labels if self.labels.settled else self.labels.copy()
         sign = labels.sign(y)
+        weight = self.weight_of(weight, labels.positive if sign > 0 else labels.negative)
         if self.engine.named:
-            positive = self.engine.learn_named(x, sign)
+            positive = self.engine.learn_named(x, sign, weight)
         else:
-            played = self.engine.play(x, np.array([sign], np.int8))
+            weights = None if weight == 1 else np.array([weight])
+            played = self.engine.play(x, np.array([sign], np.int8), None, weights)
             if played.fault:
                 raise played.fault.error()
             positive = bool(played.positive[0])
@@ -110,11 +138,13 @@ class LinearPlay:
         """Predict an example whose outcome comes later."""
         served = self.engine.serve(x)
         prediction = self.labels.decode(served.positive ^ self.engine.reduction.conjunction)
+        if self.engine.rule.band is not None and self.engine.rule.abstains(np.array([served.score]))[0]:
+            prediction = None
         with LOCK:
             self.tickets = self.tickets or Tickets()
             return self.tickets.add(Asked(prediction, self.engine.counts.rounds, served))
 
-    def tell(self, asked: Any, y: Any, learner: str) -> None:
+    def tell(self, asked: Any, y: Any, learner: str, weight: float = 1.0) -> None:
         """Learn from the outcome of a prediction; ``learner`` is the name of the class, for messages."""
         rounds = self.engine.counts.rounds
         with LOCK:
@@ -122,7 +152,7 @@ class LinearPlay:
             tickets.check(asked, learner, rounds)
             tickets.close(asked)
         try:
-            self._learn_outcome(asked.held, y)
+            self._learn_outcome(asked.held, y, weight)
         except Exception as error:
             with LOCK:
                 tickets.reopen(asked)
@@ -130,20 +160,25 @@ class LinearPlay:
                 raise
             raise as_stream_error(error, rounds, self.ledger()) from None
 
-    def _learn_outcome(self, held: Any, y: Any) -> None:
+    def _learn_outcome(self, held: Any, y: Any, weight: float) -> None:
         """Learn the outcome of a prediction, which ``ask`` has stored."""
         labels = self.labels.copy()
-        self.engine.tell(held, labels.sign(y))
+        sign = labels.sign(y)
+        self.engine.tell(held, sign, self.weight_of(weight, labels.positive if sign > 0 else labels.negative))
         self.labels = labels
         self.limit_features()
 
     # ------------------------------------------------------------------ many examples
 
-    def run_rows(self, rows: Positional, y: AnyArray) -> tuple[Ledger, InputError | None]:
+    def run_rows(
+        self, rows: Positional, y: AnyArray, weights: FloatArray | None = None
+    ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a matrix; return their ledger, and the fault of the row after them, or None."""
         labels = self.labels.copy()
         signs = labels.encode(y[: len(rows)])
-        played = self.engine.play(rows, signs)
+        weights = None if weights is None else weights[: len(rows)]
+        weights = self.weights_of(weights, (labels.negative, labels.positive), (signs > 0).astype(np.intp))
+        played = self.engine.play(rows, signs, None, weights)
         if played.row > 0:
             self.labels = labels
         ledger = self.engine.ledger(labels.pair, played.before, played.after, played.positive)
@@ -152,7 +187,9 @@ class LinearPlay:
         unknown = played.row < len(signs) and signs[played.row] == 0
         return ledger, labels.copy().objection(y[played.row]) if unknown else played.fault.error()
 
-    def run_named(self, rounds: Iterable[tuple[Any, Any]], learner: str) -> tuple[Ledger, ValueError | None]:
+    def run_named(
+        self, rounds: Iterable[tuple[Any, Any]], learner: str, weights: FloatArray | None = None
+    ) -> tuple[Ledger, ValueError | None]:
         """Predict, then learn, pairs of a named example and its label.
 
         Returns the ledger of the rounds that were learned, and the error of the pair after them, or None. ``learner``
@@ -164,7 +201,7 @@ class LinearPlay:
         for x, label in rounds:
             try:
                 self._check_named(x, label, learner)
-                positive.append(self.learn_one(x, label))
+                positive.append(self.learn_one(x, label, weight_at(weights, len(labels))))
             except ValueError as error:
                 return self._ledger_of_named(before, positive, labels), error
             labels.append(label)
@@ -201,7 +238,14 @@ class LinearPlay:
         return self.engine.ledger(pair, before, own, predicted, np.flatnonzero(predicted != truth), mixed=True)
 
     def run_part(
-        self, part: Part, first: int, last: int | None, y: AnyArray | None, *, scores: bool = False
+        self,
+        part: Part,
+        first: int,
+        last: int | None,
+        y: AnyArray | None,
+        *,
+        scores: bool = False,
+        weights: FloatArray | None = None,
     ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
         last = part.rows if last is None else min(last, part.rows)
@@ -209,7 +253,11 @@ class LinearPlay:
         ids = part.label_ids[first:last]
         signs = bytes(labels.encode_ids(part.labels, ids) if y is None else labels.encode(y[first:last]))
         found = np.empty(len(signs)) if scores else None
-        played = self.engine.play_part(part, signs, first, scores=found)
+        weights = self.weights_of_part(part, first, last, weights)
+        if self.class_weight is not None:
+            positive = (np.frombuffer(signs, np.int8) > 0).astype(np.intp)
+            weights = self.weights_of(weights, (labels.negative, labels.positive), positive)
+        played = self.engine.play_part(part, signs, first, scores=found, weights=weights)
         if played.row > 0:
             self.labels, self.reading = labels, part.reading
         pair = (labels.negative, labels.positive)
@@ -232,6 +280,22 @@ class LinearPlay:
             from mistakebound.play.feature_limit import apply_limit  # noqa: PLC0415 - few learners have a limit
 
             apply_limit(self.engine)
+
+    def weights_of_part(self, part: Part, first: int, last: int, weights: FloatArray | None) -> FloatArray | None:
+        """Return the weights of rows of a part: those that were passed for it, or its own.
+
+        None means that all are 1, or that the rule takes no weights.
+        """
+        if not self.takes_weights:
+            return None
+        found = part.weights(first, last) if weights is None else weights[first:last]
+        self.weighted = self.weighted or found is not None
+        return found
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether examples may have weights."""
+        return self.engine.takes_weights
 
     def look_ahead(self, y: AnyArray) -> None:
         """Set the two labels from the first two different labels of a batch."""

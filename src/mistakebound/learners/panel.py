@@ -8,7 +8,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from mistakebound._support.lazy import np
@@ -17,15 +17,17 @@ from mistakebound.data.labels import plain, plain_label
 from mistakebound.errors import InputError, Option, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
+from mistakebound.learners.weighted import WeightedLearner
+from mistakebound.learners.weights import check_class_weight
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
-from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
+from mistakebound.rules.panel import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound._core import Chunk
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
     from mistakebound.play.class_engine import ClassEngine
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
 
+ROUNDING = 1e-9
 NO_WEIGHTS = (
     "the score of a panel is not a sum of weights: panel.feature_weights() returns what each feature adds to the "
     "logit, panel.explain_one(x) what adds to one prediction, and panel.members() the weights of the members"
@@ -92,7 +95,7 @@ def members(panel: Panel) -> list[Member]:
     ]
 
 
-class Panel(Learner):
+class Panel(WeightedLearner):
     """The learner to begin with: a mixture of sixteen learners under a guard. It has nothing to tune.
 
     In each round, sixteen members predict log odds, and three mixers combine them. The prediction follows the mixture
@@ -107,6 +110,15 @@ class Panel(Learner):
         contain names of members (``panel.members()`` lists them), ``"all"`` or ``"lean"``, and members from outside:
         learners, or any objects with ``predict_one(x)`` and ``learn_one(x, y)``. These are copied, and learn the labels
         True and False.
+    class_weight : dict, optional
+        The weights of labels, from 0 to 1e9, such as ``{"spam": 5}``; 1 for the others. They multiply the weights of
+        the examples. See docs/learners.md, "Weights".
+    threshold : float, optional
+        Of two labels, predict the positive one if its probability is at least this number, between 0 and 1. By default,
+        the guard decides, and its bound holds. With a threshold, that bound does not apply.
+    abstain : float, optional
+        Of two labels, predict none (None) if the probability is less than this far from the threshold, or from ½. It
+        must be a multiple of 0.001. ``ledger.answers`` counts abstentions, and mistakes in the other rounds.
     threads : int, optional
         1 or 2; the result does not depend on it. The default is 2 if there are at least two processors, or at least
         three for text files, because one of them parses the text. With members from outside it is always 1.
@@ -144,12 +156,18 @@ class Panel(Learner):
         self,
         members: str | Sequence[Any] = "all",
         *,
+        class_weight: Mapping[Any, float] | None = None,
+        threshold: float | None = None,
+        abstain: float | None = None,
         threads: int | None = None,
         max_features: int | None = None,
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.members = members
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.abstain = abstain
         self.threads = threads
         self.max_features = max_features
         self.classes = classes
@@ -196,7 +214,9 @@ class Panel(Learner):
         """A panel has none: AttributeError is raised."""
         raise AttributeError(NO_WEIGHTS)
 
-    def certify(self, theorem: str | None = None, *, X: Any = None, y: Any = None) -> Certificate:  # type: ignore[override]
+    def certify(  # type: ignore[override]
+        self, theorem: str | None = None, *, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Certificate:
         """Compare the mistakes with the bound of a theorem. No premise is needed, and no second pass.
 
         Parameters
@@ -204,7 +224,7 @@ class Panel(Learner):
         theorem : str, optional
             ``"guarded-weighted-majority"`` (the mistakes of the best member or mixer) or ``"bayes-mixture"`` (the least
             log loss). By default, the one with the smaller bound.
-        X, y : optional
+        X, y, sample_weight : optional
             The stream that this panel learned from. A new panel learns it again, and ValueError is raised if its result
             differs.
 
@@ -222,7 +242,7 @@ class Panel(Learner):
         if X is not None or y is not None:
             from mistakebound.learners.replay import check_again  # noqa: PLC0415
 
-            check_again(self, X, y)
+            check_again(self, X, y, sample_weight)
         return certify_panel(self.ledger_, theorem)
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
@@ -254,6 +274,11 @@ class Panel(Learner):
         return params
 
     # ------------------------------------------------------------------ several classes
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether examples may have weights: not if there are members from outside."""
+        return not self.objects()
 
     @property
     def several(self) -> bool:
@@ -300,7 +325,8 @@ class Panel(Learner):
         play = self._play
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
-        if self.several or isinstance(play.engine, JoinedEngine):
+        rule: Any = play.engine.rule
+        if self.several or isinstance(play.engine, JoinedEngine) or rule.threshold != 0 or rule.band is not None:
             return None
         from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
 
@@ -309,7 +335,14 @@ class Panel(Learner):
         return self._play
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
+        self,
+        part: Part,
+        first: int = 0,
+        last: int | None = None,
+        y: AnyArray | None = None,
+        *,
+        scores: bool = False,
+        weights: FloatArray | None = None,
     ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
         if self._play is None:
@@ -320,13 +353,16 @@ class Panel(Learner):
 
             end = part.rows if last is None else min(last, part.rows)
             last = min(end, first + rounds_left(play.engine))
-        ledger, wrong = play.run_part(part, first, last, y, scores=scores)
+        ledger, wrong = play.run_part(part, first, last, y, scores=scores, weights=weights)
         if wrong is not None and not self.several and wrong.kind == "third label":
             from mistakebound.learners.class_rounds import with_third_label  # noqa: PLC0415 - few have several classes
 
             begin, done = first + ledger.rounds, ledger
             ledger, wrong = with_third_label(
-                self, done, wrong, lambda play: play.run_part(part, begin, last, y, scores=scores, done=done)
+                self,
+                done,
+                wrong,
+                lambda play: play.run_part(part, begin, last, y, scores=scores, weights=weights, done=done),
             )
         self._current_play().limit_features()
         return ledger, wrong
@@ -334,10 +370,19 @@ class Panel(Learner):
     # ------------------------------------------------------------------ starting
 
     def _begin(self, width: int | None, *, growing: bool = False) -> LinearPlay:
-        labels = self._labels
-        if not isinstance(labels, ClassLabels):
-            return super()._begin(width, growing=growing)
+        labels, class_weight = self._labels, check_class_weight(self.class_weight)
         own, others = self._split()
+        if others and class_weight is not None:
+            raise OptionError(
+                setting("class_weight"), " is not valid with members from outside, which could not use it"
+            )
+        if not isinstance(labels, ClassLabels):
+            play = super()._begin(width, growing=growing)
+            play.use_class_weight(class_weight)
+            return play
+        for name in ("threshold", "abstain"):
+            if getattr(self, name) is not None:
+                raise OptionError(setting(name), " is only valid for two labels")
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
         self._threads()  # raises for a value that is not valid
@@ -345,6 +390,7 @@ class Panel(Learner):
 
         play = new_play(mask_of(own), 0 if growing else width, self._keep_bytes(), labels, growing=growing)
         play.engine.max_features = self._feature_limit(named=width is None)
+        play.use_class_weight(class_weight)
         with LOCK:
             self._play = self._play or play
             return self._play
@@ -381,7 +427,28 @@ class Panel(Learner):
 
     def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
         own, others = self._split()
-        return {"members": mask_of(own), "joined": len(others)}
+        return {"members": mask_of(own), "joined": len(others), "cut": self._cut(), "abstain": self._abstain()}
+
+    def _cut(self) -> float:
+        """Return the probability from which on the positive label is predicted."""
+        cut: Any = 0.5 if self.threshold is None else self.threshold
+        if isinstance(cut, bool) or not isinstance(cut, Real) or not 0 < float(cut) < 1:
+            raise OptionError(setting("threshold"), f" must be a number between 0 and 1, got {cut!r}")
+        return float(cut)
+
+    def _abstain(self) -> float:
+        """Return half the width of the band of probabilities in which no label is predicted."""
+        half: Any = 0.0 if self.abstain is None else self.abstain
+        if isinstance(half, bool) or not isinstance(half, Real) or not 0 <= float(half) <= EVEN:
+            raise OptionError(setting("abstain"), f" must be a number from 0 to 0.5, got {half!r}")
+        edges = [self._cut() + sign * float(half) for sign in (-1, 1)]
+        if half and any(abs(p * 1000 - round(p * 1000)) > ROUNDING for p in edges):
+            reason = f" must be a multiple of 0.001, like the threshold, got {half!r}"
+            raise OptionError(setting("abstain"), reason)
+        if edges[0] < -ROUNDING or edges[1] > 1 + ROUNDING:
+            reason = f" must not be larger than the distance of the threshold from 0 and 1, got {half!r}"
+            raise OptionError(setting("abstain"), reason)
+        return float(half)
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]
@@ -412,10 +479,14 @@ class Panel(Learner):
             from mistakebound.learners.class_play import ClassPlay  # noqa: PLC0415 - few have several classes
 
             self._play = ClassPlay(cast("ClassEngine", engine), self._labels)
-            return self._play
-        with suppress(OptionError):  # set_params may have set a value that only the next fit checks
-            engine.core.use_threads(self._threads())
-        return super()._restore(engine)
+        else:
+            with suppress(OptionError):  # set_params may have set a value that only the next fit checks
+                engine.core.use_threads(self._threads())
+            super()._restore(engine)
+        play = self._current_play()
+        with suppress(OptionError):
+            play.use_class_weight(check_class_weight(self.class_weight))
+        return play
 
     def _start_with_chunk(self, chunk: Chunk) -> LinearPlay:
         is_new = self._play is None

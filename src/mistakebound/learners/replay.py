@@ -59,27 +59,41 @@ class RecordingEngine(LearnerEngine):
         self.unlearnable: ValueError | None = None
         """The error for an example that needed no update, and that could not have been learned."""
 
-    def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
+    def play_part(
+        self,
+        part: Part,
+        signs: bytes,
+        first: int = 0,
+        *,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> PlayedPart:
         """Predict, then learn, rows of a part of a file, and keep their examples."""
-        played = super().play_part(part, signs, first, scores=scores)
+        played = super().play_part(part, signs, first, scores=scores, weights=weights)
         if self.recording:
             kept = self.recorder.play_part(part, signs[: played.row], first)
             if kept.fault is not None:
                 self._stop(part.error_at(first + kept.row, kept.fault.error()))
         return played
 
-    def play(self, rows: Positional, signs: SignArray, scores: FloatArray | None = None) -> Played:
+    def play(
+        self,
+        rows: Positional,
+        signs: SignArray,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> Played:
         """Predict, then learn, row by row, and keep the examples."""
-        played = super().play(rows, signs, scores)
+        played = super().play(rows, signs, scores, weights)
         if self.recording and played.fault is None:
             kept = self.recorder.play(rows, signs)
             if kept.fault is not None:
                 self._stop(kept.fault.error().at_round(kept.row))
         return played
 
-    def learn_named(self, x: Any, sign: int) -> bool:
+    def learn_named(self, x: Any, sign: int, weight: float = 1.0) -> bool:
         """Predict, then learn, a named example, and keep it."""
-        positive = super().learn_named(x, sign)
+        positive = super().learn_named(x, sign, weight)
         if self.recording:
             try:
                 self.recorder.learn_named(x, sign)
@@ -109,6 +123,11 @@ class Replica(Learner):
 
     def _reduction(self) -> Reduction:
         return self._play_of_original.engine.reduction
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether examples may have weights."""
+        return self._play_of_original.takes_weights
 
     def known_reading(self) -> Reading | None:
         """Return how the files of the original were read, if other options could give other features."""
@@ -182,7 +201,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     return Evidence.of(ledger, recorded(replica))
 
 
-def check_again(learner: Learner, X: Any, y: Any = None, *, keep: bool = False) -> Learner:
+def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = None, *, keep: bool = False) -> Learner:
     """Learn a stream again with a fresh copy of a learner, and return it. Raise ValueError if its state is another one.
 
     The parameters are those of `whole_stream`. It serves learners whose theorems need no examples, and with ``keep``,
@@ -200,7 +219,8 @@ def check_again(learner: Learner, X: Any, y: Any = None, *, keep: bool = False) 
         if y is None and (stream := learner.stream_of(X)) is not None:
             replay_files(again, partial(learner.open_stream, stream), rounds, measured=measured)
         else:
-            _replay_rows(again, again.run if play.engine.named else partial(_run_matrix, again), X, y, rounds, measured)
+            run = partial(again.run if play.engine.named else partial(_run_matrix, again), sample_weight=sample_weight)
+            _replay_rows(again, run, X, y, rounds, measured)
     except StreamError as error:
         message = f"{OTHER_STREAM}: {error}"
         raise ValueError(message) from None
@@ -210,8 +230,8 @@ def check_again(learner: Learner, X: Any, y: Any = None, *, keep: bool = False) 
     return again
 
 
-def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
-    return run_rows(learner, read_matrix(X), y)
+def _run_matrix(learner: Learner, X: Any, y: Any, sample_weight: Any = None) -> Ledger:
+    return run_rows(learner, read_matrix(X), y, sample_weight)
 
 
 def record(learner: Learner) -> None:

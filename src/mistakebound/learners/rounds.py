@@ -10,13 +10,21 @@ from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
-from mistakebound.learners.streams import example_of, labels_of_rows, labels_of_stream, row_as_stream, zip_labels
+from mistakebound.learners.streams import (
+    example_of,
+    labels_of_rows,
+    labels_of_stream,
+    row_as_stream,
+    weights_of_stream,
+    zip_labels,
+)
+from mistakebound.learners.weights import weight_at, weights_of_rows
 from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.source import Stream
     from mistakebound.learners.learner import Learner
@@ -42,20 +50,39 @@ def score_one(learner: Learner, x: Any) -> tuple[float, bool]:
     """Return the score of one example, and whether the prediction is positive."""
     if (row := row_as_stream(learner, x)) is not None:
         [(scores, labels)] = learner.score_parts(row)
+        if not answers_all(learner):
+            return float(scores[0]), bool(scores[0] >= learner._current_play().engine.rule.threshold)
         return float(scores[0]), bool(labels[0] == learner._labels.positive)
     play, example = start_with(learner, as_example(x))
     return play.score_one(example)
 
 
 def predict_one(learner: Learner, x: Any) -> Any:
-    """Return the predicted label of one example, without learning."""
+    """Return the predicted label of one example, without learning; None if the learner abstains."""
     if learner.several:
         from mistakebound.learners.class_rounds import probabilities_of_one  # noqa: PLC0415 - few have several classes
 
         play, _, class_id = probabilities_of_one(learner, x)
         return play.labels.decode(class_id)
-    positive = score_one(learner, x)[1]
-    return learner._labels.decode(positive)
+    score, positive = score_one(learner, x)
+    if answers_all(learner) or not learner._current_play().engine.rule.abstains(np.array([score]))[0]:
+        return learner._labels.decode(positive)
+    return None
+
+
+def answers_all(learner: Learner) -> bool:
+    """Return whether a learner always predicts a label; a Panel may abstain."""
+    return learner._current_play().engine.rule.band is None
+
+
+def predicted_labels(learner: Learner, scores: FloatArray, positive: BoolArray) -> AnyArray:
+    """Return the predicted labels; None where the learner abstains."""
+    labels = learner._labels.decode_all(positive)
+    if answers_all(learner):
+        return labels
+    labels = labels.astype(object)
+    labels[learner._current_play().engine.rule.abstains(scores)] = None
+    return labels
 
 
 def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[Any, float]:
@@ -71,7 +98,7 @@ def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[An
     >>> panel.predict_proba_one({"win": 1})
     {'ham': 0.4999999999999999, 'spam': 0.5000000000000001}
     """
-    from mistakebound.learners.sklearn import probabilities, refuse_new  # noqa: PLC0415 - it imports this module
+    from mistakebound.learners.sklearn import probabilities_of, refuse_new  # noqa: PLC0415 - it imports this module
 
     if learner.several:
         from mistakebound.learners.class_rounds import in_order, probabilities_of_one  # noqa: PLC0415 - few have them
@@ -81,19 +108,21 @@ def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[An
         return dict(zip([*play.labels.ordered, None] if new else play.labels.ordered, row, strict=True))
     refuse_new(new)
     score, positive = score_one(learner, x)
-    (pair,) = probabilities(np.array([score]), np.array([positive])).tolist()
+    (pair,) = probabilities_of(learner, np.array([score]), np.array([positive])).tolist()
     return dict(zip(learner._labels.pair, pair, strict=True))
 
 
-def learn_one(learner: Learner, x: Any, y: Any) -> None:
+def learn_one(learner: Learner, x: Any, y: Any, weight: float = 1.0) -> None:
     """Predict one example, then learn it."""
     before = learner._play
     try:
+        weights = None if weight == 1 else weights_of_rows(learner, [weight], 1)
         if (row := row_as_stream(learner, x)) is not None:
-            list(learner.run_parts(row, labels_of_stream(row, [y])))
+            list(learner.run_parts(row, labels_of_stream(row, [y]), weights))
         else:
             play, example = start_with(learner, as_example(x))
-            or_with_classes(learner, play, lambda either: either.learn_one(example, y))
+            of_row = weight_at(weights, 0)
+            or_with_classes(learner, play, lambda either: either.learn_one(example, y, of_row))
     except Exception as error:
         learner._forget(before)
         if not isinstance(error, ValueError):  # raised by the caller's own objects, such as the hash of a label
@@ -130,7 +159,7 @@ def ask(learner: Learner, x: Any) -> Asked:
         raise
 
 
-def tell(learner: Learner, asked: Asked, y: Any) -> None:
+def tell(learner: Learner, asked: Asked, y: Any, weight: float = 1.0) -> None:
     """Learn from the outcome of a prediction that ``ask`` made.
 
     It counts as a mistake if that prediction was wrong. The learner learns if it was wrong, or if its score was
@@ -146,7 +175,9 @@ def tell(learner: Learner, asked: Asked, y: Any) -> None:
     >>> ticket.prediction, learner.predict_one({"clouds": 1})
     ('wet', 'dry')
     """
-    or_with_classes(learner, learner._current_play(), lambda either: either.tell(asked, y, type(learner).__name__))
+    of_row = weight_at(None if weight == 1 else weights_of_rows(learner, [weight], 1), 0)
+    name = type(learner).__name__
+    or_with_classes(learner, learner._current_play(), lambda either: either.tell(asked, y, name, of_row))
 
 
 def or_with_classes(learner: Learner, play: LinearPlay, learn: Callable[[LinearPlay], Any]) -> None:
@@ -164,7 +195,7 @@ def or_with_classes(learner: Learner, play: LinearPlay, learn: Callable[[LinearP
             raise
 
 
-def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
+def run(learner: Learner, X: Any, y: Any = None, *, sample_weight: Any = None) -> Ledger:
     """Predict, then learn, each example of a stream in its order; return the ledger of these rounds.
 
     Parameters
@@ -176,24 +207,29 @@ def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
         are summed. Values must be 0 or between 1e-30 and 1e30 in absolute value.
     y : iterable
         One label per round. Not needed for a DataFrame with the label column of the learner's files.
+    sample_weight : array, optional
+        A weight from 0 to 1e9 for each round; 1 by default. It multiplies what is learned from the round, and does not
+        change how mistakes are counted. A Source has its own weights. See docs/learners.md, "Weights".
     """
     if (stream := learner.stream_of(X)) is not None:
-        return run_stream(learner, stream, y)
+        return run_stream(learner, stream, y, weights_of_stream(learner, stream, sample_weight))
     try:
         rows = read_rows(X)
     except StreamError as error:
         error.ledger = learner._current_play().no_rounds()
         raise
-    return run_named(learner, rows.examples, y) if isinstance(rows, Named) else run_rows(learner, rows, y)
+    if isinstance(rows, Named):
+        return run_named(learner, rows.examples, y, weights_of_rows(learner, sample_weight))
+    return run_rows(learner, rows, y, sample_weight)
 
 
-def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledger:
+def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any, weights: FloatArray | None = None) -> Ledger:
     """Predict, then learn, files or a DataFrame that is read like files."""
     before = learner.counts_now()
     positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
     labels = labels_of_stream(stream, y)
     reader = learner.open_stream(stream, label_may_be_missing=labels is not None)
-    for part in learner.run_parts(reader, labels):
+    for part in learner.run_parts(reader, labels, weights):
         if not learner.several:
             positive.append(part.positive)
             mistakes.append(part.mistake_rounds + rounds)
@@ -211,16 +247,18 @@ def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledge
     return ledger
 
 
-def run_parts(learner: Learner, stream: Stream | StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
+def run_parts(
+    learner: Learner, stream: Stream | StreamReader, y: AnyArray | None = None, weights: FloatArray | None = None
+) -> Iterator[Ledger]:
     """Like ``run``, but yield the ledger of each part of the stream after it is learned.
 
-    ``y`` are the labels, if they are not in the stream.
+    ``y`` are the labels, and ``weights`` the weights, if they are not in the stream.
     """
     reader = learner.open_stream(stream, label_may_be_missing=y is not None)
     if y is not None:
         look_ahead(learner, y)
     try:
-        for step in steps(learner, reader, y):
+        for step in steps(learner, reader, y, weights=weights):
             yield step.ledger
     except StreamError as error:
         error.ledger = learner.ledger_
@@ -230,20 +268,21 @@ def run_parts(learner: Learner, stream: Stream | StreamReader, y: AnyArray | Non
         learner.rest()
 
 
-def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:
+def run_rows(learner: Learner, rows: Positional, y: Any, sample_weight: Any = None) -> Ledger:
     """Predict, then learn, rows of a matrix."""
     labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
+    weights = weights_of_rows(learner, sample_weight, len(labels))
     before = learner._play
     learner.expect_labels(labels)
     try:
         play = learner._start(rows.width)
     except StreamError as error:
         raise error.at_round(0, learner._current_play().no_rounds()) from None
-    ledger, wrong = play.run_rows(rows, labels)
+    ledger, wrong = play.run_rows(rows, labels, weights)
     if wrong is not None and learner.takes_several:
         from mistakebound.learners.class_rounds import rest_of_rows  # noqa: PLC0415 - few have several classes
 
-        ledger, wrong = rest_of_rows(learner, rows, labels, ledger, wrong)
+        ledger, wrong = rest_of_rows(learner, rows, labels, weights, ledger, wrong)
     if wrong is not None:
         if ledger.rounds == 0:
             learner._forget(before)
@@ -251,7 +290,7 @@ def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:
     return ledger
 
 
-def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
+def run_named(learner: Learner, examples: Iterable[Any], y: Any, weights: FloatArray | None = None) -> Ledger:
     """Predict, then learn, examples whose features have names."""
     labels = y if isinstance(y, Iterator) else as_labels(y)
     pairs = zip_labels(examples, labels)
@@ -269,11 +308,14 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
     if not isinstance(labels, Iterator):
         play.look_ahead(labels)
     last = [first]
-    ledger, wrong = play.run_named(remembered(chain([first], pairs), last), type(learner).__name__)
+    ledger, wrong = play.run_named(remembered(chain([first], pairs), last), type(learner).__name__, weights)
     if wrong is not None and learner.takes_several:
         from mistakebound.learners.class_rounds import rest_of_named  # noqa: PLC0415 - few have several classes
 
-        ledger, wrong = rest_of_named(learner, chain(last, pairs), ledger, wrong)
+        ledger, wrong = rest_of_named(learner, chain(last, pairs), weights, ledger, wrong)
+    if wrong is None and weights is not None and ledger.rounds < len(weights):
+        message = "there are fewer examples than weights"
+        wrong = StreamError(message, kind="weights")
     if wrong is not None:
         if play.engine.counts.rounds == rounds:  # no thread has learned these labels
             play.labels = known
@@ -325,7 +367,7 @@ def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[Float
         play = learner._start_with_chunk(part.chunk)
         scores, positive, fault = play.engine.score_part(part)
         unknown = play.named_core.unknown_rows(part.chunk, len(scores)) if play.named_core else 0
-        yield scores, play.labels.decode_all(positive), unknown
+        yield scores, predicted_labels(learner, scores, positive), unknown
         rounds += len(scores)
         if error := part.error_at(len(scores), fault.error()) if fault else part.error:
             raise error.at_round(rounds)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
-from mistakebound.learners.rounds import run_rows, run_stream, score_one
+from mistakebound.learners.rounds import answers_all, predicted_labels, run_rows, run_stream, score_one
+from mistakebound.learners.streams import weights_of_stream
+from mistakebound.learners.weights import weights_of_rows
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 from mistakebound.rules.registry import rule_class
 
@@ -18,34 +20,38 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.learners.learner import Learner
     from mistakebound.play.inputs import Positional
+    from mistakebound.rules import Rule
 
     L = TypeVar("L", bound=Learner)
 
 
-def fit(learner: L, X: Any, y: Any) -> L:
-    """Forget everything, then learn the rows of X in one pass."""
+def fit(learner: L, X: Any, y: Any, sample_weight: Any = None) -> L:
+    """Forget everything, then learn the rows of X in one pass; ``sample_weight`` is that of ``run``."""
     names = frame_names(X)
     rows = matrix_rows(X)
     y = targets(y, learner)
     check_lengths(rows, y)
+    weights = weights_of_rows(learner, sample_weight, len(rows))
+    if weights is not None and not weights.any():
+        message = "sample_weight must have at least one weight that is not zero"
+        raise ValueError(message)
     learner._play = learner._early_labels = None
     if names is not None:
         learner.feature_names_in_ = names
     elif hasattr(learner, "feature_names_in_"):
         del learner.feature_names_in_
-    run_rows(learner, rows, y)
+    run_rows(learner, rows, y, weights)
     return learner
 
 
-def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> L:
-    """Learn a batch after all that was learned before.
-
-    ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
-    DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
-    """
+def partial_fit(
+    learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None, sample_weight: Any = None
+) -> L:
+    """Learn a batch after all that was learned before: see ``Learner.partial_fit``."""
     if (stream := learner.stream_of(X)) is not None:
+        weights = weights_of_stream(learner, stream, sample_weight)
         settle_classes(learner, classes)
-        run_stream(learner, stream, y)
+        run_stream(learner, stream, y, weights)
         return learner
     if learner._play is None:
         names = frame_names(X)
@@ -55,8 +61,9 @@ def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None
             learner.feature_names_in_ = names
     else:
         rows = known_rows(learner, X)
+    weights = weights_of_rows(learner, sample_weight, len(rows))
     settle_classes(learner, classes)
-    run_rows(learner, rows, y)
+    run_rows(learner, rows, y, weights)
     return learner
 
 
@@ -94,7 +101,9 @@ def score_many(learner: Learner, X: Any) -> tuple[FloatArray, BoolArray]:
         parts = list(learner.score_parts(stream))
         labels = np.concatenate([labels for _, labels in parts]) if parts else np.zeros(0)
         scores = np.concatenate([scores for scores, _ in parts]) if parts else np.zeros(0)
-        return scores, np.asarray(labels == learner._labels.positive, np.bool_)
+        if answers_all(learner):
+            return scores, np.asarray(labels == learner._labels.positive, np.bool_)
+        return scores, np.asarray(scores >= learner._current_play().engine.rule.threshold)
     if not learner._current_play().engine.named:
         rows = known_rows(learner, X)
         return learner._start(rows.width).engine.scores(rows)
@@ -112,7 +121,7 @@ def named_examples(learner: Learner, X: Any) -> Iterable[Any]:
 
 
 def predict(learner: Learner, X: Any) -> AnyArray:
-    """Return the predicted labels of many examples, without learning.
+    """Return the predicted labels of many examples, without learning; None where a Panel abstains.
 
     Parameters
     ----------
@@ -135,8 +144,7 @@ def predict(learner: Learner, X: Any) -> AnyArray:
 
         play, _, ids = probabilities_of_many(learner, X)
         return play.labels.decode_all(ids)
-    positive = score_many(learner, X)[1]
-    return learner._labels.decode_all(positive)
+    return predicted_labels(learner, *score_many(learner, X))
 
 
 def decision_function(learner: Learner, X: Any) -> FloatArray:
@@ -178,7 +186,7 @@ def predict_proba(learner: Learner, X: Any, *, new: bool = False) -> FloatArray:
         play, found, _ = probabilities_of_many(learner, X)
         return in_order(play, found, new=new)
     refuse_new(new)
-    return probabilities(*score_many(learner, X))
+    return probabilities_of(learner, *score_many(learner, X))
 
 
 def refuse_new(new: bool) -> None:  # noqa: FBT001
@@ -195,6 +203,16 @@ def predict_log_proba(learner: Learner, X: Any) -> FloatArray:
             return np.asarray(np.log(predict_proba(learner, X)))
     scores = score_many(learner, X)[0]
     return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
+
+
+def probabilities_of(learner: Learner, scores: FloatArray, positive: BoolArray) -> FloatArray:
+    """Return ``probabilities``; with a threshold other than ½, the predicted label need not be the more likely one."""
+    return probabilities(scores, more_likely(learner._current_play().engine.rule, scores, positive))
+
+
+def more_likely(rule: Rule, scores: FloatArray, positive: BoolArray) -> BoolArray:
+    """Return whether the positive label is the more likely one; at the threshold ½, it is if it is predicted."""
+    return positive if rule.threshold == 0 else np.asarray(scores >= 0)
 
 
 def probabilities(scores: FloatArray, positive: BoolArray) -> FloatArray:
@@ -225,13 +243,13 @@ class WithProbabilities:
         return self.method if learner is None else MethodType(self.method, learner)
 
 
-def score(learner: Learner, X: Any, y: Any) -> float:
-    """Return the fraction of the rows of X that are predicted correctly."""
+def score(learner: Learner, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the fraction of the rows of X that are predicted correctly, by weight if there are weights."""
     predicted, truth = predict(learner, X), as_labels(y)
     if len(predicted) != len(truth):
         message = f"X has {len(predicted)} rows but y has {len(truth)} labels"
         raise ValueError(message)
-    return float(np.mean(predicted == truth))
+    return float(np.average(predicted == truth, weights=sample_weight))
 
 
 def classes(learner: Learner) -> AnyArray:

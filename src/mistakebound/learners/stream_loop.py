@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.parts import Part
     from mistakebound.data.reader import StreamReader
     from mistakebound.errors import InputError
@@ -39,7 +39,14 @@ class LearnsParts(Protocol[Learned_co]):
         """Whether both labels are known."""
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
+        self,
+        part: Part,
+        first: int = 0,
+        last: int | None = None,
+        y: AnyArray | None = None,
+        *,
+        scores: bool = False,
+        weights: FloatArray | None = None,
     ) -> tuple[Learned_co, InputError | None]:
         """Learn rows of a part. Return their ledger, and the error of the row after them, or None.
 
@@ -78,6 +85,7 @@ def steps(
     skip: int = 0,
     limit: Callable[[], int | None] | None = None,
     scores: bool = False,
+    weights: FloatArray | None = None,
     guard: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it has no state
 ) -> Iterator[Step[Learned_co]]:
     """Learn the parts that a reader yields, and yield a `Step` after each step.
@@ -98,6 +106,8 @@ def steps(
         Returns the largest number of rows that the next step may learn; None for all rows of its part.
     scores : bool
         Whether the ledgers shall have the score of each row.
+    weights : array, optional
+        The weights of the rows, if they are not those of the stream.
     guard : context manager
         Entered before each step, and left when the caller asks for the next one.
 
@@ -115,11 +125,12 @@ def steps(
                 raise part.error
             continue
         own = None if y is None else y[part.begin.rows :][: part.rows]
+        given = {} if weights is None else {"weights": weights[part.begin.rows :][: part.rows]}
         while True:
             with guard:
                 most = None if limit is None else limit()
                 end = None if most is None else first + most
-                ledger, error = learner.run_part(part, first, end, own, scores=scores)
+                ledger, error = learner.run_part(part, first, end, own, scores=scores, **given)
                 learned = ledger.rounds
                 begin, first, rounds = first, first + learned, rounds + learned
                 yield Step(part, begin, first, ledger, error)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.data.labels import as_labels
+from mistakebound.learners.weights import refuse_weights, weights_of_rows
 from mistakebound.play.inputs import is_frame, refuse_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.source import Stream
     from mistakebound.learners.learner import Learner
@@ -52,7 +53,17 @@ def open_stream(
     known = learner.reading_for(stream)
     if labels_needed and stream.rows is None:
         learner._last_stream = (stream, known)
-    return stream.open(known, labels_needed=labels_needed, label_may_be_missing=label_may_be_missing, warn=warn)
+    reader = stream.open(known, labels_needed=labels_needed, label_may_be_missing=label_may_be_missing, warn=warn)
+    if labels_needed:
+        use_weights(learner, reader)
+    return reader
+
+
+def use_weights(learner: Learner, reader: StreamReader) -> None:
+    """Let a reader know whether its weights are used; raise ValueError for a column of weights that cannot be used."""
+    reader.weights_used = learner.takes_weights
+    if "weight" in reader.settings.how.table:
+        refuse_weights(learner)
 
 
 def row_as_stream(learner: Learner, x: Any) -> Stream | StreamReader | None:
@@ -92,6 +103,18 @@ def labels_of_stream(stream: Stream | StreamReader, y: Any) -> AnyArray | None:
     if y is None or isinstance(stream, StreamReader) or stream.rows is None:
         return None
     return labels_of_rows(y, stream.rows)
+
+
+def weights_of_stream(learner: Learner, stream: Stream | StreamReader, sample_weight: Any) -> FloatArray | None:
+    """Return the weights that were passed for a DataFrame; files have weights of their own."""
+    from mistakebound.data.reader import StreamReader  # noqa: PLC0415 - only files need it
+
+    if sample_weight is None:
+        return None
+    if isinstance(stream, StreamReader) or stream.rows is None:
+        message = "sample_weight is not valid for files: pass the column of the weights, mb.Source(..., weight=COLUMN)"
+        raise ValueError(message)
+    return weights_of_rows(learner, sample_weight, stream.rows)
 
 
 END = object()

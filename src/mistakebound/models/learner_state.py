@@ -55,7 +55,7 @@ WIDTH, LIMIT = 7, 8
 """Places of the width and of ``keep_bytes`` in the settings of the core."""
 LATE_BYTES = 16
 """Memory of a late outcome, which ``keep_bytes`` limits."""
-OPTIONAL = ("late", "measures", "dropped")
+OPTIONAL = ("late", "measures", "weighted", "dropped")
 """Fields of the state that are absent if there is nothing to store."""
 
 
@@ -78,7 +78,8 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
         **(panel_state.to_tensors(state, slots) if is_panel(engine.rule) else {"z": state}),
         **dict(zip(KEPT, kept, strict=True)),
     }
-    history = History(Counts(*counts), keeping, late, measures, settings[LIMIT], slots)
+    weighted = learner._play is not None and learner._play.weighted
+    history = History(Counts(*counts), keeping, late, measures, settings[LIMIT], slots, weighted)
     _check(engine, history, arrays)  # a file that could not be read again is not written
     in_force = _parameters_in_force(engine, settings[LIMIT])
     described = {
@@ -91,6 +92,8 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
     }
     if len(late[0]):
         described["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
+    if weighted:
+        described["weighted"] = True
     if measures is not None:
         described["measures"] = write_measures(measures)
     if engine.dropped:
@@ -101,7 +104,11 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
 
 def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     """Return the state that a file contains; raise ModelError if it is not valid."""
-    late, measured, dropped = (described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL)
+    late, measured, weighted, dropped = (
+        described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL
+    )
+    need(weighted in (None, True), "life.weighted must be true, or absent", "life.weighted")
+    need(not weighted or rule_class(kind.rule_id).takes_weights, "the rule takes no weights", "life.weighted")
     parameters, width, growing, counts, sums, keeping = fields(
         described, "parameters", "width", "growing", "counts", "sums", "keeping", path="life"
     )
@@ -142,8 +149,9 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
         read_measures(measured, engine.rule, counts[0], "life.measures"),
         settings[LIMIT],
         slots,
+        bool(weighted),
     )
-    numbers = _read_sums(engine.rule, sums, counts[0])
+    numbers = _read_sums(engine.rule, sums, counts[0], weighted=bool(weighted))
     _check(engine, history, tensors)
     state = panel_state.from_tensors(tensors, slots) if is_panel(engine.rule) else tensors["z"]
     engine.core = Engine.__new__(Engine)
@@ -172,6 +180,8 @@ class History(NamedTuple):
     """``keep_bytes``"""
     slots: int
     """Number of features that the rule sees."""
+    weighted: bool = False
+    """Whether a round may have had another weight than 1."""
 
     def parts(self, has: dict[str, AnyArray]) -> tuple[Any, ...]:
         """Return the parts that end the state of the core, with these arrays."""
@@ -184,7 +194,7 @@ class History(NamedTuple):
         return self.counts.totals, has["predictions"], has["mistake_rounds"], kept, self.keeping, self.late, measured
 
 
-def _read_sums(rule: Rule, sums: Any, rounds: int) -> list[float]:
+def _read_sums(rule: Rule, sums: Any, rounds: int, *, weighted: bool) -> list[float]:
     """Return the single numbers of a linear rule, after checking them; a panel has none here."""
     numbers = [from_json(number, "life.sums") for number in fields(sums, *_sums(type(rule)), path="life.sums")]
     if is_panel(rule):
@@ -198,7 +208,8 @@ def _read_sums(rule: Rule, sums: Any, rounds: int) -> list[float]:
     unused = rule.normalised or numbers[1 : len(SUMS)] == [0.0] * 4
     need(unused, "the totals in life.sums must be 0, because the rule is not normalised", "life.sums")
     need(rule.allows(of_bias[None]), "the state of the constant feature is out of range", "life.sums")
-    possible = rule.allows_scalars(numbers[first_scalar:], rounds)
+    scalars = numbers[first_scalar:]
+    possible = rule.allows_weighted_scalars(scalars) if weighted else rule.allows_scalars(scalars, rounds)
     need(possible, "the scalars of the rule contradict the number of rounds", "life.sums")
     return numbers
 
@@ -211,7 +222,7 @@ def _parameters_in_force(engine: LearnerEngine, limit: int) -> dict[str, Any]:
         "target": "conjunction" if engine.reduction.conjunction else "disjunction",
         "complements": engine.reduction.complements,
         "keep_bytes": limit,
-    } | ({"members": list(engine.rule.names)} if is_panel(engine.rule) else {})
+    } | (panel_state.parameters_in_force(engine.rule) if is_panel(engine.rule) else {})
 
 
 def _sums(rule: type[Rule]) -> tuple[str, ...]:
@@ -224,7 +235,7 @@ def _sums(rule: type[Rule]) -> tuple[str, ...]:
 
 def _check(engine: LearnerEngine, history: History, has: dict[str, AnyArray]) -> None:
     """Raise ModelError unless the arrays fit the counts and each other, and every index is in range."""
-    counts, keeping, _, measures, limit, slots = history
+    counts, keeping, _, measures, limit, slots, _ = history
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts.totals) >= 0 and rounds < 2**62, "a count is out of range", "life.counts")
     if engine.rule.keeps_examples:
@@ -296,7 +307,9 @@ def _check_learned(
     elif measures is not None and measures.rounds == counts.rounds:
         labels = sum(measures.positives)
     all_late = late == 0 or late * LATE_BYTES < history.limit  # the first one is always kept
-    panel_state.check(rule, counts, late if all_late else None, labels, has, history.slots, named=engine.named)
+    known = late if all_late and rule.threshold == 0 else None  # otherwise the guard does not make the predictions
+    weighted = history.weighted
+    panel_state.check(rule, counts, known, labels, has, history.slots, named=engine.named, weighted=weighted)
 
 
 def _rises(rounds: AnyArray, end: int) -> bool:

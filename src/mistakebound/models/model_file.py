@@ -166,6 +166,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     if known is not None:
         learner._early_labels = known
     if state is not None:
+        weighted = isinstance(state, dict) and state.get("weighted") is True
         is_perceptron = kinds[name].rule_id == PERCEPTRON
         of_classes = list(PERCEPTRON_TENSORS if is_perceptron else CLASS_TENSORS)
         fit = (classes is not None) == (list(tensors) == of_classes) and (classes is not None or not is_perceptron)
@@ -178,7 +179,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
         else:
             engine = restore_classes(kinds[name], state, tensors, classes)
         try:
-            learner._restore(engine)
+            learner._restore(engine).weighted = weighted
         except ValueError as error:  # classes that are not two different labels
             raise ModelError(str(error), field="parameters") from None
     if columns is not None:

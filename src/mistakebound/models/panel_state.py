@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need
-from mistakebound.rules.panel import MIXERS, priors
+from mistakebound.rules.panel import EVEN, MIXERS, priors
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray
@@ -81,6 +81,8 @@ WIDTHS = (12, 16, 64)
 MOST_LEADS = 4096
 TOGETHER = 32
 """After every so many rounds, the core takes logarithms of products, and determines the leader."""
+LARGEST_WEIGHT = 1e9
+"""Of a round."""
 LARGEST_LOSS = 21.0
 """The largest −ln p of one round."""
 LN2 = math.log(2)
@@ -91,7 +93,7 @@ class Numbers(NamedTuple):
     """The single numbers of a panel: ``core/panel/panel.hpp`` has their order."""
 
     labels: FloatArray
-    """1 + positive rounds, 1 + negative rounds, rounds"""
+    """1 + positive rounds, 1 + negative rounds, rounds; if rounds have weights, their sums"""
     last: FloatArray
     after_positive: FloatArray
     after_negative: FloatArray
@@ -158,16 +160,20 @@ def check(
     slots: int,
     *,
     named: bool,
+    weighted: bool = False,
 ) -> None:
     """Raise ModelError unless a panel can have this state after so many rounds.
 
-    ``late`` is the number of late outcomes, ``positives`` that of positive labels; None if they are not known.
+    ``late`` is the number of late outcomes, ``positives`` that of positive labels; None if they are not known. If
+    rounds were ``weighted``, counts are sums of weights.
     """
     check_features(has, slots, named=named)
     count = len(rule.names) + int(rule.joined)
     numbers = _numbers(has["numbers"], count)
-    _check_labels(numbers, counts, positives)
-    _check_records(rule, has["feature_records"].reshape(-1, len(RECORD)), numbers.labels)
+    _check_labels(numbers, counts, positives, weighted=weighted)
+    _check_records(
+        rule, has["feature_records"].reshape(-1, len(RECORD)), numbers.labels, counts.rounds, weighted=weighted
+    )
     _check_slots(has["touched_slots"], has["slot_records"])
     _check_mixers(numbers, count)
     _check_voters(numbers, count, counts, late)
@@ -187,15 +193,18 @@ def _numbers(numbers: FloatArray, count: int) -> Numbers:
     return Numbers(*np.split(numbers, np.cumsum(sizes)[:-1]))
 
 
-def _check_labels(numbers: Numbers, counts: Counts, positives: int | None) -> None:
+def _check_labels(numbers: Numbers, counts: Counts, positives: int | None, *, weighted: bool) -> None:
     rounds = counts.rounds
     of_positive, of_negative, learned = numbers.labels.tolist()
-    whole = rounds <= 2**53 and _whole(numbers.labels, rounds + 1)
-    fit = whole and learned == rounds == of_positive + of_negative - 2 and min(of_positive, of_negative) >= 1
+    if weighted:
+        fit = _within(numbers.labels, 0, 2 + LARGEST_WEIGHT * rounds) and min(of_positive, of_negative) >= 1
+        fit = fit and math.isclose(learned, of_positive + of_negative - 2, rel_tol=1e-6, abs_tol=1e-6)
+    else:
+        whole = rounds <= 2**53 and _whole(numbers.labels, rounds + 1)
+        fit = whole and learned == rounds == of_positive + of_negative - 2 and min(of_positive, of_negative) >= 1
     need(fit, "the numbers of labels do not fit the number of rounds", "numbers")
-    need(
-        positives is None or positives == of_positive - 1, "the numbers of labels do not fit the predictions", "numbers"
-    )
+    same = weighted or positives is None or positives == of_positive - 1
+    need(same, "the numbers of labels do not fit the predictions", "numbers")
     need(_whole(numbers.last, 7), "the last three labels must be a whole number from 0 to 7", "numbers")
     after = numbers.after_positive + numbers.after_negative
     possible = _within(numbers.after_positive, 0, 250) and _within(numbers.after_negative, 0, 250)
@@ -204,7 +213,7 @@ def _check_labels(numbers: Numbers, counts: Counts, positives: int | None) -> No
     )
 
 
-def _check_records(rule: PanelRule, records: AnyArray, labels: FloatArray) -> None:
+def _check_records(rule: PanelRule, records: AnyArray, labels: FloatArray, rounds: int, *, weighted: bool) -> None:
     names, with_third = list(RECORD), bool(OF_THIRD & set(rule.names))
     for name, column in zip(names, records.T, strict=True):
         found = (0.0, 0.0) if name in THIRD and not with_third else RECORD[name]
@@ -216,15 +225,36 @@ def _check_records(rule: PanelRule, records: AnyArray, labels: FloatArray) -> No
     least = np.ones(len(records), np.int64)
     least[-1] = 0
     possible = (
-        (np.minimum(positives, negatives) >= 0).all()
-        and (positives < labels[0]).all()
-        and (negatives < labels[1]).all()
-        and (positives + negatives >= least).all()
-        and ((seen >= 0) & (seen <= positives + negatives)).all()
+        _weighted_counts_fit(records[:, places[:2]], seen, labels, rounds)
+        if weighted
+        else (
+            (np.minimum(positives, negatives) >= 0).all()
+            and (positives < labels[0]).all()
+            and (negatives < labels[1]).all()
+            and (positives + negatives >= least).all()
+            and ((seen >= 0) & (seen <= positives + negatives)).all()
+        )
     )
     need(possible, "the counts of a feature do not fit the number of rounds", "feature_records")
     constant = records[-1, 0] == 1 and positives[-1] == negatives[-1] == 0
     need(constant, "the record of the constant is out of range", "feature_records")
+
+
+def _weighted_counts_fit(kept: AnyArray, seen: AnyArray, labels: FloatArray, rounds: int) -> bool:
+    """Return whether sums of weights are possible: whole numbers in the bits of a float, or a negative float."""
+    whole = np.ascontiguousarray(kept).view(np.int32).astype(np.float64)
+    counts = np.where(np.signbit(kept), -kept.astype(np.float64), whole)
+    largest = labels[:2] * (1 + 1e-3) + 1.0  # sums of float32
+    return bool((np.isfinite(counts) & (counts <= largest)).all() and ((seen >= 0) & (seen <= rounds)).all())
+
+
+def parameters_in_force(rule: Any) -> dict[str, Any]:
+    """Return the parameters of a panel that its rule has."""
+    return {
+        "members": list(rule.names),
+        "threshold": None if rule.cut == EVEN else rule.cut,
+        "abstain": rule.abstain or None,
+    }
 
 
 def _check_slots(touched: AnyArray, records: AnyArray) -> None:

@@ -43,8 +43,10 @@ def construct(kind: type[Kind], parameters: Any, path: str = "parameters") -> Ki
 def encode(value: Any) -> Any:
     """Return a parameter or label for JSON with its type: JSON has neither infinity nor tuples."""
     value = value.tolist() if hasattr(value, "tolist") else value  # numbers and arrays of numpy
-    if isinstance(value, dict):
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         return {"dict": [[str(name), encode_one(each)] for name, each in value.items()]}
+    if isinstance(value, dict):
+        return {"pairs": [[encode_one(key), encode_one(each)] for key, each in value.items()]}
     if isinstance(value, Collection) and not isinstance(value, str):
         return {"tuple" if isinstance(value, tuple) else "list": [encode_one(each) for each in value]}
     return encode_one(value)
@@ -70,4 +72,9 @@ def decode(value: Any, path: str) -> Any:
         named = all(isinstance(pair, list) and len(pair) == 2 and type(pair[0]) is str for pair in pairs)
         need(named, f"{path}.dict must be a list of names and values", path)
         return {name: from_json(each, f"{path}.dict") for name, each in pairs}
+    if isinstance(value, dict) and set(value) == {"pairs"}:
+        pairs = schema.items(value["pairs"], f"{path}.pairs")
+        of_two = all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        need(of_two, f"{path}.pairs must be a list of pairs", path)
+        return {from_json(key, f"{path}.pairs"): from_json(each, f"{path}.pairs") for key, each in pairs}
     return from_json(value, path)

@@ -36,8 +36,8 @@ class Member(Protocol):
     def score(self, scene: Scene) -> float:
         """Return the log odds of the positive label, or a margin."""
 
-    def learn(self, scene: Scene, score: float, y: int) -> None:
-        """Learn y, which is +1 or −1; ``score`` is what the member said."""
+    def learn(self, scene: Scene, score: float, y: int, weight: float = 1.0) -> None:
+        """Learn y, which is +1 or −1; ``score`` is what the member said. The weight multiplies what is learned."""
 
 
 class LinearMember:
@@ -58,15 +58,15 @@ class LinearMember:
         weighted = [(self.rule.weight(self.of(j), self.scalars), x) for j, x in self.view(scene)]
         return self.rule.score(weighted, self.scalars, sum)
 
-    def learn(self, scene: Scene, score: float, y: int) -> None:
-        """Make the step of the rule."""
+    def learn(self, scene: Scene, score: float, y: int, weight: float = 1.0) -> None:
+        """Make the step of the rule, times the weight."""
         row = self.view(scene)
         now = Round(y, score, scalars=self.scalars)
         now = now._replace(gathered=sum(self.rule.gather(self.of(j), x, now) for j, x in row))
-        tau = self.rule.step(now)
+        tau = self.rule.step(now) * weight
         if tau != 0:
             self.move(scene, tau, now)
-        self.scalars = self.rule.count(self.scalars, y)
+        self.scalars = self.rule.count(self.scalars, y, weight)
 
     def move(self, scene: Scene, tau: float, now: Round) -> None:
         """Change the state of each feature of the example by the step τ."""
@@ -88,8 +88,8 @@ class LabelHistory:
         negatives, positives = self.counts[self.last]
         return math.log((positives + 0.4) / (negatives + 0.4))
 
-    def learn(self, scene: Scene, score: float, y: int) -> None:  # noqa: ARG002
-        """Count the label; halve counts that are large, so that old labels are forgotten."""
+    def learn(self, scene: Scene, score: float, y: int, weight: float = 1.0) -> None:  # noqa: ARG002
+        """Count the label once, whatever its weight; halve counts that are large, so that old labels are forgotten."""
         positive = int(y > 0)
         now = self.counts[self.last]
         now[positive] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,8 +79,13 @@ class ReferencePanel:
         self.mixture = BayesMixture(np.array(priors(count)))
         self.guard = (Guard if literal else CautiousGuard)(count + len(MIXERS))
 
-    def round(self, x: Example, y: int, outside: Sequence[float] = ()) -> Said:
-        """See x and the scores of members from outside, predict, see y (+1 or −1), learn."""
+    def round(self, x: Example, y: int, outside: Sequence[float] = (), weight: float = 1.0) -> Said:
+        """See x and the scores of members from outside, predict, see y (+1 or −1), learn.
+
+        The weight multiplies what members learn. Mixers, mixture and guard do not use it. With the weight 0, members
+        learn nothing of the example, and only the label history sees the label.
+        """
+        before = {j: replace(self.features[j]) for j, _ in x} if weight == 0 else {}
         views = self.features.views(x)
         of = tokens(x, self.features, moments_everywhere=self.literal)
         scene = Scene(x, views, slots(x, of, self.features, wide_hash=self.literal))
@@ -93,14 +99,15 @@ class ReferencePanel:
         logit = 0.0 if abs(logit) < LEAST else logit
         votes = [1 if each >= 0 else -1 for each in advice]
         positive = self.guard.predict(votes, 1 if logit >= 0 else -1) == 1
-        self._learn(scene, scores, y)
+        self._learn(scene, scores, y, weight)
+        self.features.of.update(before)
         for mixer in mixers:
             mixer.learn(logits, int(y > 0))
         self.mixture.learn(chances, int(y > 0))
         self.guard.learn(votes, y)
         return Said(scores, advice, logit, positive)
 
-    def _learn(self, scene: Scene, scores: list[float], y: int) -> None:
+    def _learn(self, scene: Scene, scores: list[float], y: int, weight: float) -> None:
         said = dict(zip(NAMES, scores[: len(NAMES)], strict=True))
         sure = {
             name
@@ -110,8 +117,8 @@ class ReferencePanel:
         }
         for name, member in self.members.items():
             if self.literal or name not in sure:
-                member.learn(scene, said[name], y)
-        self.features.count(scene.x)
+                member.learn(scene, said[name], y, weight)
+        self.features.count(scene.x, weight)
 
 
 def logit_of(name: str | None, score: float) -> float:

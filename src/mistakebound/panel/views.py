@@ -22,8 +22,8 @@ class Feature:
 
     scale: float = 0.0
     """Largest |x| so far."""
-    count: int = 0
-    """Rounds with this feature."""
+    count: float = 0
+    """Weights of the rounds with this feature."""
     seen: int = 0
     """How many values its moments are of."""
     mean: float = 0.0
@@ -65,10 +65,10 @@ class Views(NamedTuple):
 
 @dataclass(slots=True)
 class Features:
-    """All features of a stream, and its rounds so far."""
+    """All features of a stream, and the weights of its rounds so far."""
 
     of: dict[int, Feature] = field(default_factory=dict)
-    rounds: int = 0
+    rounds: float = 0
 
     def __getitem__(self, j: int) -> Feature:
         return self.of.setdefault(j, Feature())
@@ -85,11 +85,11 @@ class Features:
             rare.append((j, u * math.log(1 + (self.rounds + 1) / (feature.count + 1))))
         return Views([*scaled, (CONSTANT, 1.0)], unit_length(scaled), unit_length(x), unit_length(rare))
 
-    def count(self, x: Example) -> None:
-        """Count the features of an example."""
+    def count(self, x: Example, weight: float = 1.0) -> None:
+        """Count the features of an example, by its weight."""
         for j, _ in x:
-            self[j].count += 1
-        self.rounds += 1
+            self[j].count += weight
+        self.rounds += weight
 
 
 def unit_length(x: Iterable[tuple[int, float]]) -> Example:

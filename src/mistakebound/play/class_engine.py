@@ -121,6 +121,7 @@ class ClassEngine(LearnerEngine):
     ) -> tuple[AnyArray, RowFault | None]:
         """Predict, then learn, without counting; return the predicted class ids, and the fault of a bad row."""
         predictions = np.empty(len(rows), np.int32)
+        weights = None if weights is None else weights[: len(rows)]
         if isinstance(rows, Dense):
             row, fault = self.core.play_dense_classes(rows.x, ids, predictions, None, weights)
         else:
@@ -192,10 +193,10 @@ class ClassEngine(LearnerEngine):
             if self.counts.updates == updates:  # no other thread has learned meanwhile
                 return ServedClass(example, prediction, found, updates)
 
-    def tell_class(self, served: ServedClass, class_id: int) -> None:
+    def tell_class(self, served: ServedClass, class_id: int, weight: float = 1.0) -> None:
         """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
         x, prediction, _, updates = served
-        earlier = (prediction, *self._promised(served, class_id), updates)
+        earlier = (prediction, *self._promised(served, class_id), updates, weight)
         if self.named:
             try:
                 self.core.tell_named_class(x, class_id, *earlier)

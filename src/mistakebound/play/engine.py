@@ -135,6 +135,11 @@ class LearnerEngine:
         return self.max_features is None
 
     @property
+    def takes_weights(self) -> bool:
+        """Whether examples may have weights."""
+        return self.rule.takes_weights
+
+    @property
     def standings(self) -> Standings | None:
         """The members of a panel; None for a linear rule."""
         if not is_panel(self.rule):
@@ -158,17 +163,25 @@ class LearnerEngine:
         """The totals, and how good the probabilities were."""
         return Counts.of_core((*self.core.counts(), self.core.measures()))
 
-    def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
+    def play_part(
+        self,
+        part: Part,
+        signs: bytes,
+        first: int = 0,
+        *,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> PlayedPart:
         """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label.
 
-        ``scores`` gets the score of each row before it is learned.
+        ``scores`` gets the score of each row before it is learned. Without ``weights``, each row has the weight 1.
         """
         chunk = part.chunk
         if self.reduction != Reduction():
             played = self.play(self.csr(part, len(signs), first), np.frombuffer(signs, np.int8), scores)
             return PlayedPart(played.positive.tobytes(), played.row, played.fault, played.before, played.after)
         try:
-            row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first, scores)
+            row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first, scores, weights)
         except MemoryError:
             raise MemoryError(too_large(part)) from None
         return PlayedPart(positive[:row], row, part_fault(part, fault), Counts.of_core(before), Counts.of_core(after))
@@ -187,19 +200,28 @@ class LearnerEngine:
         width = self.width if self.width is not None and not self.growing else chunk.width
         return Csr(chunk.indptr[first : first + rows + 1], chunk.index, chunk.value, width, first=part.first)
 
-    def play(self, rows: Positional, signs: SignArray, scores: FloatArray | None = None) -> Played:
+    def play(
+        self,
+        rows: Positional,
+        signs: SignArray,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> Played:
         """Predict, then learn, row by row; ``signs`` are the labels as +1, −1, or 0 if unknown.
 
-        ``scores`` gets the score of each row before it is learned.
+        ``scores`` gets the score of each row before it is learned. Without ``weights``, each row has the weight 1.
         """
         seen = self.reduction.rows(rows)
         flip = self.reduction.conjunction
         signs = np.ascontiguousarray((-signs if flip else signs)[: len(seen)])
+        weights = None if weights is None else weights[: len(seen)]
         out = np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault, before, after = self.core.play_dense(seen.x, signs, out, scores)
+            row, fault, before, after = self.core.play_dense(seen.x, signs, out, scores, weights)
         else:
-            row, fault, before, after = self.core.play_csr(seen.indptr, seen.index, seen.value, signs, out, scores)
+            row, fault, before, after = self.core.play_csr(
+                seen.indptr, seen.index, seen.value, signs, out, scores, weights
+            )
         wrong = self._fault(rows, seen, fault)
         return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts.of_core(before), Counts.of_core(after))
 
@@ -220,10 +242,10 @@ class LearnerEngine:
             row, fault = self.core.score_csr(seen.indptr, seen.index, seen.value, out, positive)
         return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, self._fault(rows, seen, fault)
 
-    def learn_named(self, x: Any, sign: int) -> bool:
+    def learn_named(self, x: Any, sign: int, weight: float = 1.0) -> bool:
         """Predict, then learn, a named example; return whether the prediction was positive."""
         try:
-            return self.core.learn_named(x, sign)
+            return self.core.learn_named(x, sign, weight)
         except NamedFault as fault:
             raise stream_error(fault) from None
 
@@ -248,17 +270,17 @@ class LearnerEngine:
         scores, positive = self.scores(x)
         return float(scores[0]), bool(positive[0]) ^ self.reduction.conjunction
 
-    def tell(self, served: ServedExample, sign: int) -> None:
+    def tell(self, served: ServedExample, sign: int, weight: float = 1.0) -> None:
         """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
         x, positive, score, updates = served
         if self.named:
             try:
-                self.core.tell_named(x, sign, positive, score, updates)
+                self.core.tell_named(x, sign, positive, score, updates, weight)
             except NamedFault as fault:
                 raise stream_error(fault) from None
             return
         sign = -sign if self.reduction.conjunction else sign
-        played = self.core.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
+        played = self.core.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates, weight)
         if wrong := self._fault(x, x, played[1]):
             raise wrong.error()
 

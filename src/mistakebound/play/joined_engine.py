@@ -42,6 +42,11 @@ class JoinedEngine(LearnerEngine):
         return False
 
     @property
+    def takes_weights(self) -> bool:
+        """False, because members from outside could not use weights."""
+        return False
+
+    @property
     def member_names(self) -> tuple[str, ...]:
         """The names of all members."""
         return (*super().member_names, *(name for name, _ in self.joined))
@@ -54,12 +59,12 @@ class JoinedEngine(LearnerEngine):
         for name, member in self.joined:
             taught(name, member, x, sign)
 
-    def learn_named(self, x: Any, sign: int) -> bool:
+    def learn_named(self, x: Any, sign: int, weight: float = 1.0) -> bool:
         """Predict, then learn, a named example; return whether the prediction was positive."""
         super().score_named(x)  # raises for an example that the core cannot learn, before the members see it
         self._ask(x)
         self._teach(x, sign)
-        return super().learn_named(x, sign)
+        return super().learn_named(x, sign, weight)
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Return the score and the prediction of a named example, without learning."""
@@ -67,7 +72,13 @@ class JoinedEngine(LearnerEngine):
         self._ask(x)
         return super().score_named(x)
 
-    def play(self, rows: Positional, signs: SignArray, scores: FloatArray | None = None) -> Played:
+    def play(
+        self,
+        rows: Positional,
+        signs: SignArray,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,  # noqa: ARG002 - there are none
+    ) -> Played:
         """Predict, then learn, row by row; ``signs`` are the labels as +1, −1, or 0 if unknown."""
         before, positive, fault = self.measured_counts, [], None
         for r in range(min(len(rows), len(signs))):
@@ -98,7 +109,15 @@ class JoinedEngine(LearnerEngine):
             positive.append(bool(sign[0]))
         return np.array(found), np.array(positive, np.bool_), fault
 
-    def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
+    def play_part(
+        self,
+        part: Part,
+        signs: bytes,
+        first: int = 0,
+        *,
+        scores: FloatArray | None = None,
+        weights: FloatArray | None = None,  # noqa: ARG002 - there are none
+    ) -> PlayedPart:
         """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label."""
         before, positive, fault = self.measured_counts, bytearray(), None
         numbers, good = np.frombuffer(signs, np.int8), self._good_rows(part)
@@ -128,12 +147,12 @@ class JoinedEngine(LearnerEngine):
         pairs = [self.score_named(example_of_part(part, row)) for row in range(self._good_rows(part))]
         return np.array([score for score, _ in pairs]), np.array([sign for _, sign in pairs], np.bool_), fault
 
-    def tell(self, served: ServedExample, sign: int) -> None:
+    def tell(self, served: ServedExample, sign: int, weight: float = 1.0) -> None:
         """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
         x = served.example if self.named else example(served.example, 0)
         self._ask(x)
         self._teach(x, sign)
-        super().tell(served, sign)
+        super().tell(served, sign, weight)
 
 
 def asked(name: str, member: Any, x: Any) -> float:

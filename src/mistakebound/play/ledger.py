@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.reader import ReadReport
     from mistakebound.play.engine import LearnerEngine
+    from mistakebound.play.measures import Answers
     from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
 
@@ -177,6 +178,17 @@ class Ledger:
             message = f"there are no measures of probabilities: {reason}"
             raise ValueError(message)
         return self.counts.measures
+
+    @property
+    def answers(self) -> Answers | None:
+        """Abstentions, and mistakes in the other rounds, of a Panel that may abstain; None for other learners.
+
+        ``mistakes`` and ``predictions`` of the ledger have what would have been predicted in every round.
+        """
+        band = self.rule.band
+        if band is None or self.counts.measures is None:
+            return None
+        return self.measures.answers(*band)
 
     @property
     def positive(self) -> BoolArray:

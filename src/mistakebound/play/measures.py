@@ -26,6 +26,24 @@ BINS = 2 * TAIL + MIDDLE
 """Number of bins. They have the width 0.001 from 0.001 to 0.999; below and above, the width 1/8 of the logit."""
 
 
+class Answers(NamedTuple):
+    """How many rounds had no prediction, how many had one, and how many of these were mistakes."""
+
+    abstentions: int
+    answered: int
+    mistakes: int
+
+    @property
+    def coverage(self) -> float:
+        """The share of rounds with a prediction; NaN if there were no rounds."""
+        return ratio(self.answered, self.answered + self.abstentions)
+
+    @property
+    def rate(self) -> float:
+        """Mistakes per round with a prediction; NaN if there were none."""
+        return ratio(self.mistakes, self.answered)
+
+
 class Confusion(NamedTuple):
     """How often each label was predicted, and whether that was right, if p ≥ threshold predicts the positive label."""
 
@@ -154,6 +172,16 @@ class Measures:
         right, wrong = sum(self.positives[first:]), sum(self.negatives[first:])
         positives, negatives = sum(self.positives), sum(self.negatives)
         return Confusion(thousandths / 1000, right, wrong, negatives - wrong, positives - right)
+
+    def answers(self, low: float, high: float, threshold: float = 0.5) -> Answers:
+        """Return the counts if no label is predicted for ``low`` ≤ p < ``high``. Numbers are rounded to 0.001.
+
+        The threshold, between both, decides what is predicted for the other rounds.
+        """
+        below, above, all_rounds = self.confusion(low), self.confusion(high), self.confusion(threshold)
+        answered = below.true_negatives + below.false_negatives + above.true_positives + above.false_positives
+        mistakes = below.false_negatives + above.false_positives
+        return Answers(sum(all_rounds[1:]) - answered, answered, mistakes)
 
     def calibration(self, bins: int = 10) -> list[CalibrationBin]:
         """Return a `CalibrationBin` for each of ``bins`` equal intervals of probability that has rounds."""

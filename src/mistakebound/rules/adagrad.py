@@ -25,6 +25,7 @@ class AdaGradRule(Rule):
     """Base of the three: a weight w and the sum G of squared gradients of each feature."""
 
     rate: float = 1.0
+    takes_weights: ClassVar[bool] = True
     keeps_examples: ClassVar[bool] = False
     start: ClassVar[tuple[float, ...]] = (0.0, FIRST_SUM)
     ranges: ClassVar[dict[str, Range]] = {

@@ -50,7 +50,7 @@ class AveragedPerceptronRule(Rule):
         """Add y·x to w, and c times it to a."""
         return state[0] + tau * x, limited(state[1] + now.scalars[0] * (tau * x), LARGEST_SUM)
 
-    def count(self, scalars: tuple[float, ...], y: int) -> tuple[float, ...]:  # noqa: ARG002
+    def count(self, scalars: tuple[float, ...], y: int, weight: float = 1.0) -> tuple[float, ...]:  # noqa: ARG002
         """Count the round."""
         return (scalars[0] + 1.0,)
 

@@ -19,10 +19,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from mistakebound._support.lazy import np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mistakebound._support.arrays import FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
 
     Weighted = Sequence[tuple[float, float]]
     """The non-zero features of an example as pairs (weight, value)."""
@@ -110,6 +112,8 @@ class Rule:
     """Whether a mistake on a positive example causes an update."""
     log_odds: ClassVar[bool] = False
     """Whether the score is the log odds of the positive label."""
+    takes_weights: ClassVar[bool] = False
+    """Whether examples may have weights, which multiply ``step``."""
     keeps_examples: ClassVar[bool] = True
     """Whether the examples of mistakes and updates are kept. A rule without a theorem does not need them."""
     ranges: ClassVar[dict[str, Range]] = {
@@ -167,9 +171,22 @@ class Rule:
         """Return the new state of a feature with value x. The caller rounds it to float32."""
         return (state[0] + tau * x,)
 
-    def count(self, scalars: tuple[float, ...], y: int) -> tuple[float, ...]:  # noqa: ARG002
+    def count(self, scalars: tuple[float, ...], y: int, weight: float = 1.0) -> tuple[float, ...]:  # noqa: ARG002
         """Return the scalars after a round with the label y, also if the round caused no update."""
         return scalars
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The probabilities between which no label is predicted; None if a label is always predicted."""
+        return None
+
+    def abstains(self, scores: FloatArray) -> BoolArray:
+        """Return for which scores no label is predicted: for none, except for a Panel that may abstain."""
+        return np.zeros(len(scores), np.bool_)
+
+    def allows_weighted_scalars(self, scalars: Sequence[float]) -> bool:
+        """Return whether a learner can reach these scalars if examples have weights."""
+        return all(1 <= each < math.inf for each in scalars)
 
     def allows(self, state: FloatArray) -> bool:  # noqa: ARG002 - z may be any number
         """Return whether a learner can reach this state (one row of S floats per feature).

@@ -32,6 +32,7 @@ class LabelCountRule(Rule):
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0)
     scalars: ClassVar[tuple[float, ...]] = (1.0, 1.0)
     log_odds: ClassVar[bool] = True
+    takes_weights: ClassVar[bool] = True
     keeps_examples: ClassVar[bool] = False
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": no_update_margin("every example is counted"),
@@ -51,13 +52,15 @@ class LabelCountRule(Rule):
         return now.y
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
-        """Count the label; halve counts that are too large for float32."""
-        counts = (state[0] + 1.0, state[1]) if tau > 0 else (state[0], state[1] + 1.0)
-        return (counts[0] * 0.5, counts[1] * 0.5) if max(counts) >= LARGEST_COUNT else counts
+        """Add the weight of the example to the count of its label; halve counts that are too large for float32."""
+        positives, negatives = (state[0] + tau, state[1]) if tau > 0 else (state[0], state[1] - tau)
+        while max(positives, negatives) >= LARGEST_COUNT - 0.5:  # before it is rounded up
+            positives, negatives = positives * 0.5, negatives * 0.5
+        return positives, negatives
 
-    def count(self, scalars: tuple[float, ...], y: int) -> tuple[float, ...]:
-        """Count the label."""
-        return (scalars[0] + 1.0, scalars[1]) if y > 0 else (scalars[0], scalars[1] + 1.0)
+    def count(self, scalars: tuple[float, ...], y: int, weight: float = 1.0) -> tuple[float, ...]:
+        """Add the weight of the example to the count of its label."""
+        return (scalars[0] + weight, scalars[1]) if y > 0 else (scalars[0], scalars[1] + weight)
 
     def allows(self, state: FloatArray) -> bool:
         """Whether no count is negative or too large."""

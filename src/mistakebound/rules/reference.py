@@ -133,16 +133,19 @@ class ReferenceGame:
         """The number by which scores are divided."""
         return self.rule.normaliser(self.total.value, self.factor)
 
-    def round(self, x: Example, y: int) -> bool:
-        """Predict the label of x, then learn the label y. Return whether the prediction was positive."""
+    def round(self, x: Example, y: int, weight: float = 1.0) -> bool:
+        """Predict the label of x, then learn the label y. Return whether the prediction was positive.
+
+        The weight multiplies the step, for a rule that takes weights.
+        """
         raw = self.raw_score(x)
         positive = self.rule.is_positive(raw)
         now = Round(y, raw, self.normaliser, scalars=self.scalars)
         now = now._replace(gathered=self._gathered(x, now))
-        tau = self.rule.step(now)
+        tau = self.rule.step(now) * weight
         if tau != 0:
             self._learn(x, tau, now)
-        self.scalars = self.rule.count(self.scalars, y)
+        self.scalars = self.rule.count(self.scalars, y, weight)
         return positive
 
     def _gathered(self, x: Example, now: Round) -> float:

@@ -48,6 +48,7 @@ MARGIN = 0.0003
 """Update margin of Balanced Winnow on the command line. On real data it gives fewer mistakes than 0."""
 ETA = "Learning rate of the Winnow family and of exponentiated-gradient."
 RATE = "Learning rate of the AdaGrad rules, implicit-logistic and logistic-sgd."
+THRESHOLD = "Winnow's threshold; of the panel, the probability from which on the positive label is predicted."
 ALPHA = "Winnow's factor of a promotion, or the learning rate of ftrl-proximal."
 C = "Aggressiveness of passive-aggressive-i and -ii: a larger c makes larger updates."
 WITH_BIAS: tuple[Mapping[str, float], ...] = ({"bias": 1},)
@@ -101,7 +102,7 @@ DECLARATIONS: dict[str, Declaration] = {
             "winnow",
             "WinnowRule",
             "Winnow",
-            options={"alpha": ALPHA, "threshold": "Winnow's threshold."},
+            options={"alpha": ALPHA, "threshold": THRESHOLD},
             variants=({"alpha": 2}, {"alpha": 1.2}),
         ),
         Declaration("elimination", "elimination", "EliminationRule", "Elimination"),

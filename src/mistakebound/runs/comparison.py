@@ -23,7 +23,7 @@ from mistakebound.runs.runner import certified
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
     from mistakebound.data.remarks import BadLine
@@ -36,6 +36,9 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
     for parameters in declared.variants
 )
 """Rules and parameters that are compared by default."""
+
+
+WEIGHTS_OF_SOME = "the weights of the lines are only used by learners that take weights"
 
 
 class Contender:
@@ -131,8 +134,8 @@ class Contenders:
     def __init__(self, learners: Sequence[Learner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
         self.each = [] if learners is None else [Contender(each) for each in learners]
         self.classes, self.keep, self.by_default = classes, keep, learners is None
-        self.signed = self.only_signs = False
-        """Whether a value was negative, and whether all values were ±1."""
+        self.weighted = self.signed = self.only_signs = False
+        """Whether a row had a weight, whether a value was negative, and whether all values were ±1."""
 
     @property
     def labels_settled(self) -> bool:
@@ -147,6 +150,7 @@ class Contenders:
         y: AnyArray | None = None,
         *,
         scores: bool = False,  # noqa: ARG002 - a comparison writes none
+        weights: FloatArray | None = None,  # noqa: ARG002 - they are in the files
     ) -> tuple[Rows, InputError | None]:
         """Learn rows of a part with all learners. Return their number, and the error of the next row, or None."""
         if part.rows and not self.each:
@@ -155,6 +159,7 @@ class Contenders:
         if self.by_default:
             self._look(part)
         rows = part.rows if last is None else min(last, part.rows)
+        self.weighted = self.weighted or part.chunk.weighted
         for each in self.each:
             each.learn(part, first, rows, y)
         error = part.error
@@ -267,6 +272,7 @@ def compare(
     start = time.perf_counter()
     contenders = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None
+    reader.weights_used = True
     try:
         with nullcontext() if uninterrupted.is_listening else uninterrupted.listening():
             for _ in steps(contenders, reader, guard=uninterrupted):  # Ctrl-C waits, so that all learn the same rounds
@@ -279,6 +285,8 @@ def compare(
     ranked = sorted((each for each in learned if each not in left_out), key=lambda each: each.curve.mistakes)
     report = reader.report
     remarks = dict.fromkeys(report.remarks)
+    if contenders.weighted and not all(each.learner.takes_weights for each in contenders.each):
+        remarks[Remark("weights", (WEIGHTS_OF_SOME,))] = None
     with_theorem = [each for each in ranked if DECLARATIONS[each.learner.rule_id].has_theorem]
     for each in with_theorem if certify else ():
         each.certificate, why = certified(each.learner, source)

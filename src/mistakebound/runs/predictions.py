@@ -13,7 +13,7 @@ from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import add_file_name
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
-from mistakebound.learners.sklearn import probabilities
+from mistakebound.learners.sklearn import more_likely, probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ def label_lines(labels: Iterable[Any]) -> Iterator[str]:
     known: dict[Any, str] = {}  # usually there are only two labels
     for label in labels:
         if label not in known:
-            known[label] = escaped(label)
+            known[label] = "" if label is None else escaped(label)  # None: the learner abstains
         yield known[label]
 
 
@@ -43,7 +43,8 @@ def lines(labels: AnyArray, scores: FloatArray, positive: BoolArray, rule: Rule)
     """Yield a line for each prediction: label, probability of the positive label if the rule has it, and score."""
     columns = [label_lines(labels.tolist())]
     if rule.log_odds:
-        columns.append(f"{p:.6g}" for p in probabilities(scores, positive)[:, 1].tolist())
+        likely = more_likely(rule, scores, positive)
+        columns.append(f"{p:.6g}" for p in probabilities(scores, likely)[:, 1].tolist())
     columns.append(f"{score:.6g}" for score in scores.tolist())
     return ("\t".join(line) + "\n" for line in zip(*columns, strict=True))
 
@@ -67,7 +68,9 @@ class PredictionsFile:
             return
         scores = np.zeros(part.rounds) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
-            self.file.writelines(lines(part.predictions, scores, part.positive, part.rule))
+            labels = part.predictions.astype(object)
+            labels[part.rule.abstains(scores)] = None
+            self.file.writelines(lines(labels, scores, part.positive, part.rule))
             self.file.flush()
 
     def _write_classes(self, part: Ledger) -> None:
@@ -162,8 +165,10 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
             if scores and learner.several:
                 out.file.writelines(class_lines(labels, numbers))
             elif scores:
+                rule = learner.ledger_.rule
                 positive = labels == learner.ledger_.classes[1]
-                out.file.writelines(lines(labels, numbers, positive, learner.ledger_.rule))
+                positive = np.where(rule.abstains(numbers), numbers >= rule.threshold, positive)
+                out.file.writelines(lines(labels, numbers, positive, rule))
             else:
                 out.file.writelines(f"{label}\n" for label in label_lines(labels.tolist()))
             out.file.flush()

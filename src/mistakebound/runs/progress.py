@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mistakebound._support.signals import uninterrupted
 from mistakebound.data.parts import START, Place
 from mistakebound.learners.stream_loop import parts_of, steps
+from mistakebound.learners.streams import use_weights
 from mistakebound.runs.file_hash import hashes, sha256
 
 if TYPE_CHECKING:
@@ -298,6 +299,7 @@ class Position:
                 self.bytes_before += self.report.bytes
             keep_text = self.hashing and number == 0  # a cache does not hold the text
             reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
+            use_weights(learner, reader)
             self.report, self.reader = reader.report, reader
             if self._stopped:
                 reader.stop()
