@@ -279,6 +279,7 @@ class Reader:
         header: bool | None = None,
         missing: Sequence[str] | None = None,
         zeros: bool = False,
+        auto: bool = False,
     ) -> Reader: ...
     @staticmethod
     def json(
@@ -290,6 +291,7 @@ class Reader:
         letters: int = 0,
         bins: int = 0,
         zeros: bool = False,
+        auto: bool = False,
     ) -> Reader: ...
     @property
     def columns(self) -> list[str]: ...
@@ -322,6 +324,7 @@ def parse_table(
     bins: int = 0,
     interact: list[tuple[str, str]] = ...,
     missing: list[str] | None = None,
+    auto: bool = False,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]], list[str]]: ...
 def parse_json_lines(
     text: bytes,
@@ -332,6 +335,7 @@ def parse_json_lines(
     words: int = 1,
     letters: int = 0,
     bins: int = 0,
+    auto: bool = False,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]]]: ...
 def sniff_table(beginning: bytes) -> tuple[str, bool]: ...
 
