@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from mistakebound.data.options import Reading
 
-UNCHANGED = 2
-"""Numbers up to this size have the same value in a table and in a dict."""
+SMALLEST, LARGEST = 1e-30, 2
+"""Zero and numbers between these sizes have the same value in a table and in a dict."""
 
 
 class DictRows:
@@ -64,5 +64,6 @@ class DictRows:
             return False
         cell = plain(cell)
         if isinstance(cell, (int, float)) and not isinstance(cell, bool):
-            return math.isfinite(cell) and (abs(cell) > UNCHANGED or (self._binned and "=" not in key))
+            scaled = cell != 0 and not SMALLEST <= abs(cell) <= LARGEST
+            return math.isfinite(cell) and (scaled or (self._binned and "=" not in key))
         return True
