@@ -76,6 +76,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_experts.py
 	$(BIN)/python benchmarks/bench_panel.py
 	$(BIN)/python benchmarks/bench_accuracy.py
+	$(BIN)/python benchmarks/bench_tables.py
 
 # An ordinary install, not an editable one, so the tests run what a user installs.
 $(VENV)/.ready: $(SOURCES)

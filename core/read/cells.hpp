@@ -71,17 +71,19 @@ class Cells {
   }
 
  private:
-  static constexpr std::string_view blanks = " \t\n\r\f\v";
+  static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
   static std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
-    return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
   }
 
   static Added added(bool is_new) { return is_new ? Added::yes : Added::repeated; }
 
   static bool is_missing(std::string_view text) {
     static constexpr std::string_view all[] = {"", "?", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None", "NaT"};
-    return text.size() <= 4 && std::find(std::begin(all), std::end(all), text) != std::end(all);
+    const bool may_be = text.size() <= 4 && (text.empty() || std::string_view("?Nn<#").find(text[0]) != std::string_view::npos);
+    return may_be && std::find(std::begin(all), std::end(all), text) != std::end(all);
   }
 
   template <class Names>
@@ -134,18 +136,23 @@ class Cells {
 
   // Convert to lower case, with one space between two pieces. Return the number of pieces.
   static std::size_t lower(std::string_view text, std::string& out) {
-    out.clear();
-    std::size_t pieces = 0;
-    for (std::size_t at = text.find_first_not_of(blanks); at < text.size(); at = text.find_first_not_of(blanks, at)) {
-      const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
-      if (pieces++ > 0) out.push_back(' ');
-      for (; at < end; ++at) out.push_back(Words::lowered(text[at]));
+    out.resize(text.size());
+    std::size_t pieces = 0, size = 0;
+    bool inside = false;
+    for (const char c : text) {
+      const bool blank = is_blank(c);
+      if (!blank && !inside && pieces++ > 0) out[size++] = ' ';
+      if (!blank) out[size++] = Words::lowered(c);
+      inside = !blank;
     }
+    out.resize(size);
     return pieces;
   }
 
   static std::string_view bare_word(std::string_view piece) {
     static constexpr std::string_view around = ".,;:?\"()";
+    const auto is_around = [](char c) { return around.find(c) != std::string_view::npos; };
+    if (!is_around(piece.front()) && !is_around(piece.back())) return piece;
     const std::size_t begin = piece.find_first_not_of(around);
     if (begin == std::string_view::npos) return piece;
     const std::string_view bare = piece.substr(begin, piece.find_last_not_of(around) + 1 - begin);

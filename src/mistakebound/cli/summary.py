@@ -101,7 +101,7 @@ def advice(result: RunResult, ledger: Ledger) -> list[str]:
     mixed = [column for column in columns if column in numbers and categories[column] >= FEW]
     found = [f"column {column} has numbers and words: try --categorical {column}" for column in mixed]
     table = result.table
-    if result.mistakes > result.majority_mistakes:
+    if result.mistakes > result.majority_mistakes and not table.get("auto"):
         once = max(FEW, ledger.updates // 2)  # then most of them occurred only once
         texts = [column for column in columns if sentences[column] >= once and "text" not in table]
         found += [f"column {column} looks like text: try --text {column}" for column in texts]
