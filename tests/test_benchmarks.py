@@ -88,3 +88,13 @@ def test_tolerances(accuracy: Any) -> None:
     assert accuracy.tolerance("monks1", 500) == 0.004
     assert accuracy.tolerance("sms_spam", 5_574) == 0.0015
     assert set(accuracy.PROTOTYPE) == set(accuracy.STREAMS)
+
+
+def test_tables_are_skipped_without_their_data(tmp_path: Path) -> None:
+    done = run("bench_tables.py", "--data", tmp_path / "nowhere")
+    assert done.returncode == 1
+    assert f"{tmp_path / 'nowhere'} does not exist: pass the data folder with --data" in done.stderr
+    done = run("bench_tables.py", "--data", tmp_path, "--sets", "elec2")
+    assert done.returncode == 0
+    assert f"elec2          skipped: {tmp_path / 'elec2' / 'elec2_data.dat.gz'} does not exist" in done.stdout
+    assert "there is no set 'elec3'; the sets are a9a, elec2" in run("bench_tables.py", "--sets", "elec3").stderr
