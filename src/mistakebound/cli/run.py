@@ -102,8 +102,8 @@ def run(
     r"""Predict, then learn, each line of FILE in turn, and count the mistakes.
 
     FILE is a table (CSV, TSV, ...), JSON lines, svmlight, VW text, Parquet or Arrow. Text may be compressed (.gz,
-    .zst), and - is standard input. Several files are one stream. A table needs --label, the column to predict. Its other
-    cells need no option: numbers of any size, categories, true and false, dates, missing cells and short texts.
+    .zst), and - is standard input. Several files are one stream. A table needs --label, the column to predict. Its
+    other cells need no option: numbers of any size, categories, true and false, dates, missing cells and short texts.
 
     \b
     Examples:
