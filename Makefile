@@ -80,6 +80,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_class_speed.py
 	$(BIN)/python benchmarks/bench_class_memory.py
 	$(BIN)/python benchmarks/bench_classes.py
+	$(BIN)/python benchmarks/bench_tables.py
 
 # An ordinary install, not an editable one, so the tests run what a user installs.
 $(VENV)/.ready: $(SOURCES)

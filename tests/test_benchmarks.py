@@ -237,3 +237,13 @@ def test_the_bound_of_the_memory_has_the_limits_of_the_core(monkeypatch: pytest.
 def test_every_stream_of_classes_is_in_the_documentation(class_streams: Any) -> None:
     page = (ROOT / "docs" / "accuracy.md").read_text()
     assert [name for name in class_streams.STREAMS if f"\n| {name} |" not in page] == []
+
+
+def test_tables_are_skipped_without_their_data(tmp_path: Path) -> None:
+    done = run("bench_tables.py", "--data", tmp_path / "nowhere")
+    assert done.returncode == 1
+    assert f"{tmp_path / 'nowhere'} does not exist: pass the data folder with --data" in done.stderr
+    done = run("bench_tables.py", "--data", tmp_path, "--sets", "elec2")
+    assert done.returncode == 0
+    assert f"elec2          skipped: {tmp_path / 'elec2' / 'elec2_data.dat.gz'} does not exist" in done.stdout
+    assert "there is no set 'elec3'; the sets are a9a, elec2" in run("bench_tables.py", "--sets", "elec3").stderr

@@ -100,12 +100,12 @@ std::string_view view_of(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}
 
 nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string label, Strings ignore, Strings text,
                       Strings categorical, int words, int letters, int bins,
-                      std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing) {
+                      std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing, bool automatic) {
   formats::TableOptions options;
   options.separator = separator;
   options.header = header;
   set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
-              std::move(interact), std::move(missing));
+              std::move(interact), std::move(missing), false, automatic);
   formats::Table table(std::move(options));
   bool has_columns = false;
   const nb::tuple parsed = parse_all(table, view_of(bytes), [&](std::string_view record, std::int64_t line) {
@@ -118,8 +118,8 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
 }
 
 nb::tuple parse_json_lines(nb::bytes bytes, std::string label, Strings ignore, Strings text, int words, int letters,
-                           int bins) {
-  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins, false, {}});
+                           int bins, bool automatic) {
+  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins, false, automatic, {}});
   return parse_all(lines, view_of(bytes), [](std::string_view, std::int64_t) { return false; });
 }
 
@@ -219,16 +219,16 @@ void bind_reading(nb::module_& m) {
       .def_static("table", [](nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                                int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                                std::optional<std::string> separator, std::optional<bool> header,
-                               std::optional<Strings> missing, bool zeros, std::string weight) {
+                               std::optional<Strings> missing, bool zeros, bool automatic, std::string weight) {
         return Reader::table(view_of(beginning), std::move(label), std::move(ignore), std::move(text), std::move(categorical),
                              words, letters, bins, std::move(interact), std::move(separator), header, std::move(missing), zeros,
-                             std::move(weight));
+                             automatic, std::move(weight));
       }, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
                   "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
-                  "header"_a = nb::none(), "missing"_a = nb::none(), "zeros"_a = false, "weight"_a = "")
+                  "header"_a = nb::none(), "missing"_a = nb::none(), "zeros"_a = false, "auto"_a = false, "weight"_a = "")
       .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
-                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "zeros"_a = false, "weight"_a = "")
+                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "zeros"_a = false, "auto"_a = false, "weight"_a = "")
       .def_prop_ro("named", &Reader::named)
       .def_prop_ro("columns", &Reader::columns)
       // A chunk has views of the column names, which the reader owns. Hence a chunk keeps its reader alive.
@@ -257,9 +257,10 @@ void bind_reading(nb::module_& m) {
 void bind_tables(nb::module_& m) {
   m.def("parse_table", &parse_table, "text"_a, nb::kw_only(), "separator"_a = ',', "header"_a = true, "label"_a = "",
         "ignore"_a = Strings(), "text_columns"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0,
-        "bins"_a = 0, "interact"_a = std::vector<std::pair<std::string, std::string>>(), "missing"_a = nb::none());
+        "bins"_a = 0, "interact"_a = std::vector<std::pair<std::string, std::string>>(), "missing"_a = nb::none(),
+        "auto"_a = false);
   m.def("parse_json_lines", &parse_json_lines, "text"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
-        "text_keys"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0);
+        "text_keys"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "auto"_a = false);
   m.def(
       "sniff_table",
       [](nb::bytes beginning) {

@@ -24,17 +24,19 @@ const std::vector<std::string> tables = {
     "ham\tGo until \"jurong\" point\nspam\t\"FREE\" entry\nham\t\"unclosed quote\nham\t\"closed\"\n",
     " 1 1 1 \"a b\" 3 1 data_5\n 0 1  2 1 3 inf data_6\n 1 1 1 nan 3 1 data_7 \n",
     "a=x,a,a~b,a*b\n1,x,2,3\n0,x,2,3\n4,y,1e200,1e200\n",
+    "d,a:hour,t,y\n2024-02-29T23:59:60.5+01:00,7,New York,1\n2023/2/29,9,13:45,0\n0001-01-01 00:00,NaT,  A  b,1\n",
 };
 const std::vector<std::string> objects = {
     "{\"y\":\"spam\",\"a\":{\"b\":1.5,\"c\":[1,0,\"x\",{\"d\":true}]},\"t\":\"Win $100 now! now\"}\n",
     "{\"y\":1,\"t\":[\"one two\",\"two\"],\"k\\u00e9y\":\"\\ud83d\\ude00\\n\",\"n\":null,\"f\":false}\r\n\n",
+    "{\"y\":1,\"d\":\"9999-12-31 12:00 UTC\",\"a\":[\"New\",null,\"York\",3],\"c\":[],\"e\":\" 1e40 \"}\n",
     "{\"y\":true,\"a.b\":-0.5e-3,\"a\":{\"b\":0},\"s\":\"caf\xC3\xA9\",\"e\":{},\"l\":[[1],[[2]]]}\n",
     "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
     "]]]]]]]]]]]]]]]}\n{\"y\":1e400}\n",
 };
 const std::vector<std::string> pieces = {
     "\"", "\"\"", ",", "\n", "\r\n", "\t", " ", ";", "{", "}", "[", "]", ":", "\\", "\\u", "\\ud800", "\\udc00", "0", "-", "1e999",
-    "inf", "nan", "true", "null", "\xEF\xBB\xBF", "\xC3", "\xED\xA0\x80", "\xF0\x9F\x98\x80", "a", "\"a\":", "=", "*", "~", "\\\"",
+    "inf", "nan", "true", "2024-02-29", "T12:30", "/", "Z", "+01:00", "?", "null", "\xEF\xBB\xBF", "\xC3", "\xED\xA0\x80", "\xF0\x9F\x98\x80", "a", "\"a\":", "=", "*", "~", "\\\"",
 };
 
 void check_row(const Chunk& chunk, std::string_view input, bool zeros) {
@@ -95,6 +97,7 @@ void table(const std::string& input, Random& random) {
   options.letters = static_cast<int>(below(random, 4));
   options.bins = below(random, 4) == 0 ? 1 << below(random, 11) : 0;
   options.zeros = below(random, 4) == 0;
+  options.automatic = below(random, 2) == 0;
   const bool header = options.header, zeros = options.zeros;
   formats::Table format(std::move(options));
   bool started = false;
@@ -119,6 +122,7 @@ void json(const std::string& input, Random& random) {
   options.letters = static_cast<int>(below(random, 4));
   options.bins = below(random, 4) == 0 ? 1 << below(random, 11) : 0;
   options.zeros = below(random, 4) == 0;
+  options.automatic = below(random, 2) == 0;
   const bool zeros = options.zeros;
   feed(formats::JsonLines(std::move(options)), input, random, zeros, [](std::string_view, std::int64_t) { return false; });
 }

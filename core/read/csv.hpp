@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "read/bins.hpp"
+#include "read/cells.hpp"
 #include "read/chunk.hpp"
 #include "read/fields.hpp"
 #include "read/row.hpp"
@@ -18,7 +19,8 @@
 
 namespace mistakebound::formats {
 
-// A field becomes features as follows:
+// If `automatic` is set, a field of a column without a role becomes features as described in cells.hpp. Otherwise a field becomes
+// features as follows:
 //   missing value              nothing
 //   number                     the feature `column` with this value (left out if it is 0, unless `zeros`), or the feature
 //                              `column=bin` with the value 1 if `bins` is set
@@ -33,8 +35,10 @@ namespace mistakebound::formats {
 // The names of numeric features are views of strings in this object, which must not move while a chunk uses them.
 class Table {
  public:
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
   explicit Table(TableOptions options)
-      : options_(std::move(options)), words_(options_.words, options_.letters), bins_(options_.bins) {
+      : options_(std::move(options)), words_(options_.words, options_.letters), bins_(options_.bins), cells_(words_, bins_) {
     if (options_.separator == '"' || options_.separator == '\n' || options_.separator == '\r')
       throw std::invalid_argument("separator must not be a quote or a newline");
   }
@@ -115,7 +119,15 @@ class Table {
   enum class Role { plain, label, weight, ignored, text, categorical };
   struct Plan {
     Role role = Role::plain;
+    bool automatic = false;
     std::string equals, tilde;  // `column=` and `column~`
+  };
+  struct Names {
+    const std::string& column;
+    const Plan& plan;
+    std::string_view name() const { return column; }
+    std::string_view equals() const { return plan.equals; }
+    std::string_view tilde() const { return plan.tilde; }
   };
   struct Span {
     std::size_t begin, end;
@@ -146,12 +158,12 @@ class Table {
     const std::string_view text = unquoted(field, scratch);
     if (plan.role == Role::weight)
       return read_weight(text, row.weight) || set(bad, BadKind::value, not_a_weight(text), columns_[c], text);
+    if (plan.automatic) return add_cell(text, c, row, bad);
     if (is_missing(text)) return true;
     if (plan.role == Role::plain) {
       double value = 0;
       const Kind kind = read_number(text, value);
-      if (kind == Kind::not_finite)
-        return set(bad, BadKind::value, quoted(text) + " in column " + quoted(columns_[c]) + " is not finite", columns_[c], text);
+      if (kind == Kind::not_finite) return not_finite(text, c, bad);
       if (kind == Kind::number && bins_.wanted()) return add_category(bins_.name(plan.equals, value, row.arena()), row, bad);
       if (kind == Kind::number) {
         const bool left_out = value == 0 && !options_.zeros;
@@ -169,6 +181,20 @@ class Table {
       return add_category(row.arena().join(plan.equals, text), row, bad);
     }
     return true;
+  }
+
+  bool add_cell(std::string_view text, std::size_t c, Row& row, Bad& bad) const {
+    switch (cells_.add(text, Names{columns_[c], plan_[c]}, row)) {
+      case Added::yes: return true;
+      case Added::repeated: return set(bad, BadKind::repeated, "a feature of column " + quoted(columns_[c]) + " is given twice", columns_[c]);
+      case Added::not_finite: return not_finite(text, c, bad);
+      case Added::not_utf8: break;
+    }
+    return set(bad, BadKind::not_utf8, "not UTF-8", columns_[c]);
+  }
+
+  bool not_finite(std::string_view text, std::size_t c, Bad& bad) const {
+    return set(bad, BadKind::value, quoted(text) + " in column " + quoted(columns_[c]) + " is not finite", columns_[c], text);
   }
 
   static bool add_category(std::string_view name, Row& row, Bad& bad) { return row.add(name, 1) || twice(name, bad); }
@@ -214,10 +240,17 @@ class Table {
         throw std::invalid_argument("the interaction of " + quoted(first) + " and " + quoted(second) + " is set twice");
       interact_.push_back(pair);
     }
-    // The name of a feature begins with its column, up to the first = * or ~. Hence two names of a row can be equal only if the
+    // Options for a column replace what its cells mean without options. A column that interacts keeps the values of its numbers.
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const auto is_c = [c](const auto& pair) { return pair.first == c || pair.second == c; };
+      plan_[c].automatic =
+          options_.automatic && plan_[c].role == Role::plain && std::none_of(interact_.begin(), interact_.end(), is_c);
+    }
+    // The name of a feature begins with its column, up to the first = * ~ or :. Hence two names of a row can be equal only if the
     // name of a column contains one of these characters. Otherwise rows need not be checked.
-    names_may_meet_ = std::any_of(columns_.begin(), columns_.end(), [](const std::string& name) {
-      return name.find_first_of("=*~") != std::string::npos;
+    const char* const ends = options_.automatic ? "=*~:" : "=*~";
+    names_may_meet_ = std::any_of(columns_.begin(), columns_.end(), [ends](const std::string& name) {
+      return name.find_first_of(ends) != std::string::npos;
     });
   }
 
@@ -245,6 +278,7 @@ class Table {
   TableOptions options_;
   Words words_;
   Bins bins_;
+  Cells cells_;  // refers to words_ and bins_
   std::vector<std::string> columns_;
   std::unordered_map<std::string, std::size_t> places_;  // positions of the columns, by name
   std::vector<Plan> plan_;

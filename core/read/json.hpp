@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "read/bins.hpp"
+#include "read/cells.hpp"
 #include "read/chunk.hpp"
 #include "read/row.hpp"
 #include "read/words.hpp"
@@ -22,6 +23,7 @@ struct JsonOptions {
   int words = 1, letters = 0;             // n-grams of a text, see words.hpp
   int bins = 0;                           // see bins.hpp
   bool zeros = false;                     // whether a zero (or false) is a feature
+  bool automatic = false;                 // whether keys without a role are read by cells.hpp
   std::string weight = {};                // the key of the weight; empty: all rows have the weight 1
 };
 
@@ -34,10 +36,12 @@ struct JsonOptions {
 //   text          its words are features; a text may be an array of strings
 //   label         stored as written, a string without its escapes; null means that there is no label
 //   weight        the weight of the row, a number
+// If `automatic` is set, numbers, strings, true, false and null become the features of cells.hpp instead, like the same values in a
+// table. The strings of an array are read as one text. A null in an array is not a feature.
 class JsonReader {
  public:
   JsonReader(const JsonOptions& options, const Words& words, const Bins& bins, std::string_view text, Chunk& chunk)
-      : options_(options), words_(words), bins_(bins), text_(text), row_(chunk, true) {}
+      : options_(options), words_(words), bins_(bins), cells_(words, bins), text_(text), row_(chunk, true) {}
 
   bool read() {
     path().clear();
@@ -119,10 +123,13 @@ class JsonReader {
 
   bool array(Role above, int depth) {
     if (depth > deepest) return fail(at_, BadKind::syntax, "nested deeper than 64");
-    ++at_;
-    if (blank_then(']')) return ++at_, true;
+    const std::size_t begin = at_++;
+    const bool is_cell = is_automatic(above);
+    if (blank_then(']')) return ++at_, !is_cell || add_cell(begin, "");
     if (above == Role::text) row_.begin_text();
     const std::size_t before = path().size();
+    std::string strings;  // all strings of the array, if they are read as one text
+    bool has_strings = false;
     for (std::size_t number = 0;; ++number) {
       Role element = above;
       if (!blank_then('"')) {
@@ -131,9 +138,16 @@ class JsonReader {
         plain_name_ = {};
         element = role(above);
       }
-      if (!value(element, depth, false)) return false;
+      if (is_cell && peek() == '"') {
+        std::string_view text;
+        if (!string(text)) return false;
+        has_strings = true;
+        strings.append(text).push_back(' ');
+      } else if (!value(element, depth, false)) {
+        return false;
+      }
       path().resize(before);
-      if (blank_then(']')) return ++at_, true;
+      if (blank_then(']')) return ++at_, !has_strings || add_cell(begin, strings);
       if (peek() != ',') return fail(at_, BadKind::syntax, "expected ',' or ']'");
       ++at_;
     }
@@ -152,6 +166,7 @@ class JsonReader {
       std::string_view text;
       if (!string(text)) return false;
       if (role == Role::label) return give_label(begin, text);
+      if (is_automatic(role)) return add_cell(begin, text);
       if (role == Role::text && begins_text) row_.begin_text();
       return add_string(role, begin, text);
     }
@@ -164,12 +179,14 @@ class JsonReader {
         row_.weight = value;
         return is_weight(value) || fail_weight(begin, text_.substr(begin, at_ - begin));
       }
+      if (is_automatic(role)) return check(begin, {}, cells_.add_number(value, Names{*this}, row_));
       return bins_.wanted() ? add_bin(role, begin, value) : (value == 0 && !options_.zeros) || add(role, begin, value);
     }
     for (const std::string_view word : {"true", "false", "null"}) {
       if (text_.substr(at_, word.size()) != word) continue;
       at_ += word.size();
       if (role == Role::label) return give_label(begin, word == "null" ? "" : word);
+      if (is_automatic(role)) return word == "null" ? !begins_text || add_cell(begin, "") : add_cell(begin, word);
       if (word == "false" && options_.zeros) return add(role, begin, 0);
       return word != "true" || add(role, begin, 1);
     }
@@ -188,7 +205,7 @@ class JsonReader {
 
   bool add(Role role, std::size_t begin, double value) {
     if (role == Role::ignored) return true;
-    const std::string_view name = plain_name_.data() != nullptr ? plain_name_ : row_.arena().join(path(), "");
+    const std::string_view name = Names{*this}.name();
     return row_.add(name, value) || fail_twice(begin, name);
   }
 
@@ -206,6 +223,23 @@ class JsonReader {
     }
     const std::string_view name = row_.arena().join(path(), "=", text);
     return row_.add(name, 1) || fail_twice(begin, name);
+  }
+
+  // The names of the features of the current path, made when they are needed.
+  struct Names {
+    JsonReader& reader;
+    std::string_view name() const {
+      return reader.plain_name_.data() != nullptr ? reader.plain_name_ : reader.row_.arena().copy(path());
+    }
+    std::string_view equals() const { return reader.row_.arena().join(path(), "="); }
+    std::string_view tilde() const { return reader.row_.arena().join(path(), "~"); }
+  };
+  bool is_automatic(Role role) const { return options_.automatic && role == Role::plain; }
+  bool add_cell(std::size_t begin, std::string_view text) { return check(begin, text, cells_.add(text, Names{*this}, row_)); }
+  bool check(std::size_t begin, std::string_view text, Added added) {
+    if (added == Added::yes) return true;
+    if (added == Added::repeated) return fail(begin, BadKind::repeated, "a feature of " + quoted(path()) + " is given twice", path());
+    return fail(begin, BadKind::value, quoted(text) + " is not finite", path(), text);
   }
 
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -300,6 +334,7 @@ class JsonReader {
   const JsonOptions& options_;
   const Words& words_;
   const Bins& bins_;
+  const Cells cells_;
   std::string_view text_, label_;
   std::string_view plain_name_;  // the path as a view of the record, if it is one key without escapes
   Row row_;

@@ -91,7 +91,7 @@ using Strings = std::vector<std::string>;
 // Set the options of the columns of a table.
 inline void set_columns(formats::TableOptions& options, std::string label, Strings ignore, Strings text, Strings categorical,
                         int words, int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
-                        std::optional<Strings> missing, bool zeros = false) {
+                        std::optional<Strings> missing, bool zeros, bool automatic) {
   options.label = std::move(label);
   options.ignore = std::move(ignore);
   options.text = std::move(text);
@@ -102,6 +102,7 @@ inline void set_columns(formats::TableOptions& options, std::string label, Strin
   options.interact = std::move(interact);
   if (missing) options.missing = std::move(*missing);
   options.zeros = zeros;
+  options.automatic = automatic;
 }
 
 // Read `size` bytes of a file from `begin` on. Return 0, or an error: an errno of the system, or `too_short`.
@@ -157,11 +158,11 @@ class Reader {
   static Reader table(std::string_view start, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing,
-                      bool zeros, std::string weight = {}) {
+                      bool zeros, bool automatic, std::string weight = {}) {
     formats::TableOptions options = formats::Table::sniff(start);
     options.weight = std::move(weight);
     set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
-                std::move(interact), std::move(missing), zeros);
+                std::move(interact), std::move(missing), zeros, automatic);
     if (separator && separator->size() != 1) throw std::invalid_argument("separator must be one character, got '" + *separator + "'");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
@@ -177,9 +178,10 @@ class Reader {
     return Reader(std::move(made), has_header);
   }
 
-  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins, bool zeros, std::string weight) {
+  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins, bool zeros,
+                     bool automatic, std::string weight) {
     return Reader(std::make_shared<formats::JsonLines>(
-        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins, zeros, std::move(weight)}));
+        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins, zeros, automatic, std::move(weight)}));
   }
 
   bool named() const {

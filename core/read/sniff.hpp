@@ -21,6 +21,7 @@ struct TableOptions {
   int letters = 0;     // n-grams of a text of exactly this many characters; 0: none
   int bins = 0;        // numbers as categories (bins.hpp); 0: as numbers
   bool zeros = false;  // whether a zero is a feature, so that it can be distinguished from a missing value
+  bool automatic = false;  // whether columns without a role are read by cells.hpp
   std::vector<std::pair<std::string, std::string>> interact;
   std::vector<std::string> missing = {"", "?", "NA", "nan", "NaN", "null"};
 };

@@ -26,16 +26,16 @@ class Words {
     return add_words(plain, starts, word_prefix, row) && add_letters(plain, letter_prefix, row);
   }
 
- private:
-  static std::size_t size(int n) {
-    if (n < 0) throw std::invalid_argument("words and letters must be at least 0, got " + std::to_string(n));
-    return static_cast<std::size_t>(n);
-  }
-
   static char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
   static bool is_word_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '$' || c == '!' || c == '\'' ||
            static_cast<unsigned char>(c) > 127;
+  }
+
+ private:
+  static std::size_t size(int n) {
+    if (n < 0) throw std::invalid_argument("words and letters must be at least 0, got " + std::to_string(n));
+    return static_cast<std::size_t>(n);
   }
 
   static void lower(std::string_view text, std::string& plain, std::vector<std::size_t>& starts) {

@@ -314,6 +314,7 @@ class Reader:
         header: bool | None = None,
         missing: Sequence[str] | None = None,
         zeros: bool = False,
+        auto: bool = False,
         weight: str = "",
     ) -> Reader: ...
     @staticmethod
@@ -326,6 +327,7 @@ class Reader:
         letters: int = 0,
         bins: int = 0,
         zeros: bool = False,
+        auto: bool = False,
         weight: str = "",
     ) -> Reader: ...
     @property
@@ -359,6 +361,7 @@ def parse_table(
     bins: int = 0,
     interact: list[tuple[str, str]] = ...,
     missing: list[str] | None = None,
+    auto: bool = False,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]], list[str]]: ...
 def parse_json_lines(
     text: bytes,
@@ -369,6 +372,7 @@ def parse_json_lines(
     words: int = 1,
     letters: int = 0,
     bins: int = 0,
+    auto: bool = False,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]]]: ...
 def sniff_table(beginning: bytes) -> tuple[str, bool]: ...
 

@@ -167,11 +167,12 @@ def test_report_shows_the_run(mail: Path, tmp_path: Path) -> None:
 
 
 def test_advice_on_sentences(tmp_path: Path) -> None:
-    """A column of sentences that is not set as text: each sentence is a category that occurs once."""
+    """With --plain, a column of sentences that is not set as text: each sentence is a category that occurs once."""
     path = tmp_path / "sms"
     lines = [f"{'spam' if k % 5 == 0 else 'ham'}\tmessage number {k}\tone of {k % 7}\n" for k in range(200)]
     path.write_text("".join(lines))
-    how = ("--label", 1, "--learner", "perceptron")
+    assert "advice" not in call("run", path, "--label", 1, "--learner", "perceptron", "--ignore", "c3")
+    how = ("--label", 1, "--learner", "perceptron", "--plain")
     assert re.search("^advice .*column c2.* --text c2$", call("run", path, *how), re.MULTILINE)
     assert "c3" not in call("run", path, *how)
     assert "advice" not in call("run", path, *how, "--text", "c2")

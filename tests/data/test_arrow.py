@@ -93,8 +93,11 @@ def test_the_same_model_as_from_csv(
             assert learned(tmp_path / "a", threads=threads, **options) == wanted
 
 
+PLAIN = {"auto": False}
+
+
 def test_kinds_of_values(tmp_path: Path) -> None:
-    """Numbers are exact, false and zero are nothing, strings are categories even if they look like numbers."""
+    """Plain: numbers are exact, false and zero are nothing, strings are categories even if they look like numbers."""
     table = pa.table(
         {
             "y": ["a", "b"],
@@ -110,7 +113,7 @@ def test_kinds_of_values(tmp_path: Path) -> None:
             "none": pa.nulls(2),
         }
     )
-    assert features(table, tmp_path / "t") == [
+    assert features(table, tmp_path / "t", table=PLAIN) == [
         (
             "a",
             {
@@ -135,7 +138,7 @@ def test_lists_of_strings_are_words_with_the_option_text(tmp_path: Path) -> None
     found = [x for _, x in features(table, tmp_path / "t", table={"text": ["tags"]})]
     assert found == [{"tags=red": 1, "tags=car": 1, "tags=blue": 1}, {}, {"tags=x": 1}]
     with pytest.raises(ValueError, match=r"t: column 'tags' .*list.*\"text\": "):
-        features(table, tmp_path / "t")
+        features(table, tmp_path / "t", table=PLAIN)
     assert features(table, tmp_path / "t", table={"ignore": ["tags"]}) == [("a", {}), ("b", {}), ("a", {})]
     with pytest.raises(ValueError, match=r"column 'v' .*list<.*\"ignore\": "):
         features(pa.table({"y": ["a"], "v": [[1, 2]]}), tmp_path / "t")
@@ -157,10 +160,10 @@ def test_the_error_for_a_value_that_is_not_finite_has_file_row_and_column(value:
     parquet.write_table(table, path, row_group_size=2)
     learner = mb.Perceptron(classes=("a", "b\nc"))
     with pytest.raises(mb.StreamError, match="'-?(nan|inf)'.*'x'.*finite") as caught:
-        learner.run(mb.Source(path, label="y"))
+        learner.run(mb.Source(path, label="y", table=PLAIN))
     assert (caught.value.file, caught.value.line, caught.value.in_rows) == (str(path), 3, True)
     assert learner.ledger_.rounds == 2
-    source = mb.Source(path, label="y", skip_bad=1)
+    source = mb.Source(path, label="y", skip_bad=1, table=PLAIN)
     learner = mb.Perceptron(classes=("a", "b\nc"))
     ledger = learner.run(source)
     assert ledger.rounds == 3

@@ -58,7 +58,7 @@ def test_a_bad_row_of_columns(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     path = tmp_path / "t.parquet"
-    parquet.write_table(pyarrow.table({"y": ["a", "b"], "x": [1.0, float("nan")]}), path)
+    parquet.write_table(pyarrow.table({"y": ["a", "b"], "x": [1.0, float("inf")]}), path)
     with pytest.raises(StreamError) as caught:
         mb.Perceptron(classes=("a", "b")).run(mb.Source(path, label="y"))
     error = caught.value

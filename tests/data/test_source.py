@@ -555,7 +555,8 @@ def test_tables_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     json_file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for block in (1, 37, 1 << 20):
         monkeypatch.setattr(texts, "BLOCK", block)
-        for source in (mb.Source(csv_file, label="label"), mb.Source(csv_file, label="3"), mb.Source(json_file)):
+        for file, label in ((csv_file, "label"), (csv_file, "3"), (json_file, None)):
+            source = mb.Source(file, label=label, table={"auto": False})
             twin = mb.Perceptron(classes=None if block > 1000 else ("no", "yes"))
             assert twin.run(source).mistakes == learner.ledger_.mistakes
             assert twin.weights_ == learner.weights_
@@ -627,6 +628,8 @@ def test_a_bad_line_uses_up_its_label(
         path.write_text("".join(f"| x:{'oops' if at in bad else at + 0.5}\n" for at in range(100)))
     labels.write_text("".join(f"{at}\n" for at in range(100)))
     options: dict[str, Any] = {"labels": labels, "threads": threads, "cache": tmp_path / "cache"}
+    if kind == "table":
+        options["table"] = {"auto": False}
     source = mb.Source(path, format=kind, skip_bad=5, **options)
 
     def examples(start: Place = START) -> list[tuple[Any, float]]:

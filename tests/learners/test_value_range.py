@@ -46,7 +46,7 @@ def test_the_error_for_a_file_has_the_line(form: str, cached: bool, tmp_path: Pa
     """It has file, line, round and feature, with and without a cache; the rounds before are learned."""
     path = tmp_path / "stream"
     FILES[form](path)
-    table = {"label": "label"} if form in ("csv", "tsv", "json", "parquet") else {}
+    table = {"label": "label", "table": {"auto": False}} if form in ("csv", "tsv", "json", "parquet") else {}
     for _ in range(1 + cached):
         learner = mb.Perceptron(classes=(0, 1))
         source = mb.Source(path, cache=path.with_name("cache") if cached else None, **table)

@@ -112,13 +112,12 @@ def main() -> None:
 
     \b
     From a CSV file to a model and its predictions:
-      mistakebound run mail.csv --label kind --text subject --save model.mb
+      mistakebound run mail.csv --label kind --save model.mb
       mistakebound predict model.mb new.csv
 
-    Here "kind" is the column to predict, and "subject" is a column of words. Every other column is a feature: a number
-    keeps its value (set --bins 4 if numbers have very different sizes), and anything else is a category. The model
-    stores these options, so "predict" needs none. In new.csv the column "kind" may be missing. Write "> FILE" after the
-    command to keep the predictions.
+    Here "kind" is the column to predict. Every other column becomes features: numbers of any size, categories, true and
+    false, dates, missing cells and short texts need no option. The model stores the options, so "predict" needs none.
+    In new.csv the column "kind" may be missing. Write "> FILE" after the command to keep the predictions.
 
     \b
     More examples:

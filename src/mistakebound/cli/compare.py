@@ -57,7 +57,7 @@ def compare(
     \b
     Examples:
       mistakebound compare stream.svm
-      mistakebound compare mail.csv --label kind --text subject --plot out.png
+      mistakebound compare mail.csv --label kind --plot out.png
     """
     source = source_of(files, options)
     if source.positive is not None:

@@ -27,7 +27,7 @@ SECTIONS = {
     ),
     "The files": ("format", "label", "labels", "weight", "positive", "skip_bad", "zero_based", "cache", "threads"),
     "Columns of tables": (
-        *("header", "separator", "text", "words", "letters", "bins", "categorical", "ignore", "interact"),
+        *("header", "separator", "auto", "text", "words", "letters", "bins", "categorical", "ignore", "interact"),
     ),
 }
 """Sections of the help, in order, with the names of their options. All other options come after them."""

@@ -55,7 +55,7 @@ READING = (
         "--text",
         multiple=True,
         metavar="COLUMN",
-        help="Column of words: each word is a feature. Repeatable.",
+        help="Column of words: each word is a feature, also if a cell is one number. Repeatable.",
     ),
     click.option("--words", type=click.IntRange(0), metavar="N", help="Use sequences of up to N words of a text."),
     click.option("--letters", type=click.IntRange(0), metavar="N", help="Also use sequences of N characters."),
@@ -77,6 +77,12 @@ READING = (
         multiple=True,
         metavar="A,B",
         help="Add the features of column A times those of column B. Repeatable.",
+    ),
+    click.option(
+        "--auto/--plain",
+        default=None,
+        help="auto (the default) reads numbers of any size, dates, missing cells and short texts; plain reads a number "
+        "as it is, and any other cell as one category.",
     ),
     SEPARATOR,
     HEADER,
@@ -126,7 +132,8 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: Learner | 
             source.settings(model.known_reading())
     except OptionConflictError as error:
         given, known = (option(error.option, value) for value in (error.given, error.known))
-        message = f"{given} contradicts the model, which was trained with {known}; remove {option(error.option, True)}"
+        flag_given = given if error.given is False else option(error.option, True)
+        message = f"{given} contradicts the model, which was trained with {known}; remove {flag_given}"
         raise click.UsageError(message) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None

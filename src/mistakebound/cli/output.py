@@ -106,6 +106,10 @@ def flag(name: str) -> str:
     return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
+NEGATED = {"header": "--no-header", "auto": "--plain"}
+"""Options that are set to False by another flag."""
+
+
 def option(name: str, value: Any) -> str:
     """Return an option with its value as it is typed in a shell.
 
@@ -113,8 +117,10 @@ def option(name: str, value: Any) -> str:
     ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
     """
     word = flag(name)
+    if value is False and name in NEGATED:
+        return NEGATED[name]
     if value is None or value is False or value in ([], ()):
-        return "--no-header" if name == "header" and value is False else f"no {word}"
+        return f"no {word}"
     if name == "classes":
         return f"{word} {','.join(map(str, value))}"
     if isinstance(value, (list, tuple)):

@@ -102,14 +102,15 @@ def run(
     r"""Predict, then learn, each line of FILE in turn, and count the mistakes.
 
     FILE is a table (CSV, TSV, ...), JSON lines, svmlight, VW text, Parquet or Arrow. Text may be compressed (.gz,
-    .zst), and - is standard input. Several files are one stream. A table needs --label, the column to predict.
+    .zst), and - is standard input. Several files are one stream. A table needs --label, the column to predict. Its
+    other cells need no option: numbers of any size, categories, true and false, dates, missing cells and short texts.
 
     \b
     Examples:
       mistakebound run stream.svm
-      mistakebound run mail.csv --label kind --text subject --save model.mb
+      mistakebound run mail.csv --label kind --save model.mb
       mistakebound run more.csv --load model.mb --save model.mb
-      mistakebound run access.csv --label bad --bins 4 --report page.html
+      mistakebound run access.csv --label bad --report page.html
       mistakebound run trips.parquet --label late --categorical hour
       mistakebound run trips.parquet --label late --interact hour,day
       mistakebound run stream.svm --learner perceptron --passes 3 --certify

@@ -105,7 +105,8 @@ def advice(result: RunResult, ledger: Ledger) -> list[str]:
     table = result.table
     if result.mistakes > result.majority_mistakes:
         once = max(FEW, ledger.updates // 2)  # then most of them occurred only once
-        texts = [column for column in columns if sentences[column] >= once and "text" not in table]
+        read_as_words = "text" in table or table.get("auto")
+        texts = [column for column in columns if sentences[column] >= once and not read_as_words]
         found += [f"column {column} looks like text: try --text {column}" for column in texts]
         if numbers.difference(mixed) and "bins" not in table:
             found.append("if the numbers have very different sizes, try --bins 4")

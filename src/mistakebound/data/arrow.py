@@ -22,9 +22,11 @@ MISSING = ("", "?", "NA", "null")
 class Columns:
     """A file of columns, read like a text table with the same data.
 
-    Numbers are exact. True is 1 and false is 0; in a label or category column they are "true" and "false". Strings,
-    dictionaries, dates and times are categories, even if they look like numbers. A null is a missing value. The fields
-    of a struct become columns named ``struct.field``. A list of strings can be read as text.
+    Numbers are exact. Truth values, dates and times are the texts "true", "2024-03-01" and "13:45:00". A null is a
+    missing value. The fields of a struct become columns named ``struct.field``. A list of strings is one text.
+
+    Without the option ``auto``, true is 1 and false is 0, except in a label or category column. Strings, dictionaries,
+    dates and times are categories, even if they look like numbers. Lists of strings must be columns of ``text``.
     """
 
     def __init__(self, file: str, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
@@ -43,12 +45,13 @@ class Columns:
             role: {column_number(name, names) for name in ([roles[role]] if role == "label" else roles.get(role, ()))}
             for role in ("label", "ignore", "text", "categorical")
         }
+        self._auto = bool(roles.get("auto"))
         categories = list(roles.get("categorical", ()))
         self._change: list[Callable[[Any], Any]] = []
         for number, field in enumerate(flat(self.schema.empty_table()).schema):
             change, is_category = self._as_text(number, field)
             self._change.append(change)
-            if is_category and not any(number in numbers for numbers in self._declared.values()):
+            if is_category and not self._auto and not any(number in numbers for numbers in self._declared.values()):
                 categories.append(field.name)
         missing = (*MISSING, "nan") if roles.get("zeros") else MISSING
         self.reader = Reader.table(
@@ -90,7 +93,7 @@ class Columns:
         kind, types = field.type, pa.types
         if number in self._declared["ignore"]:
             return (lambda column: pa.nulls(len(column), pa.string())), False
-        if number in self._declared["text"] and is_strings(kind):
+        if (number in self._declared["text"] or self._auto) and is_strings(kind):
             return joined, False
         if not is_plain(kind):
             message = f"column {field.name!r} has the type {kind}, which is neither a number nor a category; "
@@ -107,7 +110,7 @@ class Columns:
         if types.is_floating(kind):
             kind = pa.float64()
         elif types.is_boolean(kind):
-            kind = pa.string() if is_text else pa.uint8()
+            kind = pa.string() if is_text or self._auto else pa.uint8()
         elif not is_number:
             kind = pa.large_string()
         return (lambda column: column.cast(kind)), not is_number

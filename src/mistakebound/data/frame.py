@@ -1,4 +1,4 @@
-"""Read DataFrames like tables, for learners that learned from files with columns: features keep their names."""
+"""Read DataFrames like tables: features have the same names as those of files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CELLS = 1 << 18
 
 
 class FrameSource:
-    """A DataFrame (pandas or polars) that is read like the files that the model was trained on.
+    """A DataFrame (pandas or polars), read like a table in a file, or like the files that a model was trained on.
 
     CSV models read it as a table of text, Parquet models as an Arrow table, and JSON models as one object per row. If
     the model's tables had no header, columns are matched by position.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FIRST_LINES = 1000
 """Lines that are searched for keys."""
-KNOWN = frozenset({"ignore", "text", "words", "letters", "bins", "weight"})
+KNOWN = frozenset({"ignore", "text", "words", "letters", "bins", "auto", "weight"})
 """Options of a table that are also valid for JSON lines."""
 
 

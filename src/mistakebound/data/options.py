@@ -23,9 +23,11 @@ DEFAULTS: dict[str, Any] = {
     "words": 1,
     "letters": 0,
     "bins": 0,
+    "auto": False,
     "weight": None,
 }
-"""Table options that determine what is learned: later files must have the same. The others describe one file."""
+"""Table options that determine what is learned: later files must have the same. The others describe one file. A model
+that does not store one of them was trained with this value; new learners have ``auto``."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ class Settings:
         self.given, self.known = given, known
         self.label_optional, self.all_columns, self.labels_in_files = label_optional, all_columns, labels_in_files
         self.is_frame, self.warn, self.weights_needed = is_frame, warn, weights_needed
-        self.how = inherited(given, known)
+        how = inherited(given, known)
+        auto = not all_columns and how.table.get("auto", not self.inherits_columns)
+        self.how = replace(how, table={**how.table, "auto": auto})
         """The options in use: those passed and, for the rest, those inherited from a model."""
 
     def without_weight(self, table: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +161,7 @@ class Settings:
             by_name(replace(self.how, label=label_key if kind == "json" else self.how.label), columns),
             format=before.format if settled else kind,  # the format of the first file stays
         )
-        table = {**now.table, **layout}
+        table = {} if kind in LINE_FORMATS else {**now.table, **layout}
         if "ignore" in table:
             learned = {*before.columns}.difference(before.table.get("ignore", ()))
             table["ignore"] = [name for name in table["ignore"] if name not in learned]
@@ -288,6 +292,7 @@ def _is_number(value: Any) -> bool:
 
 COLUMNS = ("a list of columns, such as ['subject']", _is_list_of_texts)
 NUMBER = ("a whole number", _is_number)
+TRUTH = ("True or False", lambda value: isinstance(value, bool))
 TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "text": COLUMNS,
     "words": NUMBER,
@@ -300,7 +305,8 @@ TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "one ASCII character",
         lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(),
     ),
-    "header": ("True or False", lambda value: isinstance(value, bool)),
+    "header": TRUTH,
+    "auto": TRUTH,
     "weight": ("a column", lambda value: isinstance(value, str) and value != ""),
 }
 """The options of a table, with their valid values in words and a function that checks them."""

@@ -249,6 +249,7 @@ class StreamReader:
         how = {name: getattr(source, name) for name in ("format", "label", "table", "zero_based")}
         how |= {"label_optional": settings.label_optional, "all_columns": settings.all_columns}
         how |= {"weights": settings.weights_needed}
+        how |= {"auto": settings.how.table["auto"]}
         how |= {"other labels": source.labels is not None, "known": settings.known and settings.known.to_json()}
         cache = Cache(os.fspath(source.cache), self.files, how)
         stored = cache.stored(source.threads)

@@ -79,8 +79,8 @@ class Source:
     table : dict, optional
         More options for tables (also Parquet and Arrow) and JSON: ``ignore`` and ``text`` (lists of columns), ``words``
         and ``letters`` (n-grams of a text), ``bins`` (numbers become categories, with this many bins between two powers
-        of two). For tables only: ``categorical`` (list of columns), ``interact`` (pairs of columns), ``separator`` and
-        ``header``.
+        of two), ``auto`` (False: numbers are not scaled, and any other cell is one category). For tables only:
+        ``categorical`` (list of columns), ``interact`` (pairs of columns), ``separator`` and ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int

@@ -189,9 +189,12 @@ class Learner:
         if self._play is not None:
             self._play.engine.core.rest()
 
-    def stream_of(self, X: Any) -> Stream | StreamReader | None:
-        """Return X as a stream, if it is one, or is a DataFrame and the learner learned from files with columns."""
-        return streams.as_stream(X, reads_columns=self._reads_columns())
+    def stream_of(self, X: Any, *, new: bool = False) -> Stream | StreamReader | None:
+        """Return X as a stream, if it is one, or is a DataFrame and the learner learned from tables.
+
+        With ``new``, a learner that has not learned anything reads a DataFrame like a table, too.
+        """
+        return streams.as_stream(X, reads_columns=self._reads_columns() or (new and not self.has_learned))
 
     def known_reading(self) -> Reading | None:
         """Return how the learner's files were read, once something was learned from them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from mistakebound.data.labels import as_labels
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
 from mistakebound.learners.streams import (
+    dict_rows,
     example_of,
     labels_of_rows,
     labels_of_stream,
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from mistakebound.play.tickets import Asked
 
 
-def start_with(learner: Learner, x: Any) -> tuple[LinearPlay, Any]:
+def start_with(learner: Learner, x: Any, *, is_row: bool = True) -> tuple[LinearPlay, Any]:
     """Start a learner with one example; return its play, and the example in the form that the play reads.
 
-    An empty list has features of the same kind as the learner's; before the first input, named features.
+    An empty list has features of the same kind as the learner's; before the first input, named features. ``is_row``
+    is whether a dict may have cells of a table, instead of features.
     """
     play = learner._play
+    if is_row and isinstance(x, Mapping) and (cells := dict_rows(learner)) is not None:
+        x = cells.features(x)
     if is_named(x) or (is_empty(x) and (play is None or play.engine.named)):
         return learner._start(None), x
     rows = read_one(x)
@@ -152,7 +156,7 @@ def ask(learner: Learner, x: Any) -> Asked:
     row, before = row_as_stream(learner, x), learner._play
     x = as_example(x) if row is None else example_of(learner.open_stream(row, labels_needed=False))
     try:
-        play, example = start_with(learner, x)
+        play, example = start_with(learner, x, is_row=row is None)
         return play.ask(example)
     except Exception:
         learner._forget(before)
@@ -201,17 +205,18 @@ def run(learner: Learner, X: Any, y: Any = None, *, sample_weight: Any = None) -
     Parameters
     ----------
     X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-        One example per round. A learner that learned from files with columns reads a DataFrame like these files; for
-        other learners, the columns of a DataFrame are feature names. A Source has its own labels; options that were
-        not passed to it are those of the files that the learner learned from before. The values of a repeated feature
-        are summed. Values must be 0 or between 1e-30 and 1e30 in absolute value.
+        One example per round. A DataFrame is read like a table in a file, and the values of a dict like cells of the
+        tables that the learner learned from. If a learner learned from dicts or sets first, the columns of a DataFrame
+        are feature names. A Source has its own labels; options that were not passed to it are those of the files that
+        the learner learned from before. The values of a repeated feature are summed. Values must be 0 or between 1e-30
+        and 1e30 in absolute value, except in a DataFrame.
     y : iterable
         One label per round. Not needed for a DataFrame with the label column of the learner's files.
     sample_weight : array, optional
         A weight from 0 to 1e9 for each round; 1 by default. It multiplies what is learned from the round, and does not
         change how mistakes are counted. A Source has its own weights. See docs/learners.md, "Weights".
     """
-    if (stream := learner.stream_of(X)) is not None:
+    if (stream := learner.stream_of(X, new=True)) is not None:
         return run_stream(learner, stream, y, weights_of_stream(learner, stream, sample_weight))
     try:
         rows = read_rows(X)
@@ -293,7 +298,7 @@ def run_rows(learner: Learner, rows: Positional, y: Any, sample_weight: Any = No
 def run_named(learner: Learner, examples: Iterable[Any], y: Any, weights: FloatArray | None = None) -> Ledger:
     """Predict, then learn, examples whose features have names."""
     labels = y if isinstance(y, Iterator) else as_labels(y)
-    pairs = zip_labels(examples, labels)
+    pairs = zip_labels(as_cells(learner, examples), labels)
     first = next(pairs, None)
     if first is None:
         return learner._current_play().no_rounds()
@@ -323,6 +328,14 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any, weights: FloatA
             learner._forget(before)
         raise as_stream_error(wrong, ledger.rounds, ledger) from None
     return ledger
+
+
+def as_cells(learner: Learner, examples: Iterable[Any]) -> Iterable[Any]:
+    """Return examples in which dicts are read like rows of the tables that the learner learned from, if it did."""
+    cells = dict_rows(learner)
+    if cells is None:
+        return examples
+    return (cells.features(x) if isinstance(x, Mapping) else x for x in examples)
 
 
 def remembered(pairs: Iterable[tuple[Any, Any]], last: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:

@@ -128,8 +128,9 @@ def predict(learner: Learner, X: Any) -> AnyArray:
     X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
         One example per row. Arrays and sparse matrices are for learners whose features have positions; dicts, sets
         and lists of names are for learners whose features have names.
-        A dict has features by name, such as ``{"subject=win": 1}``. It is not a row of a table: for rows of a table,
-        pass a DataFrame. A learner that learned from files with columns reads a DataFrame like these files.
+        A dict has features by name, such as ``{"subject=win": 1}``; for a learner that learned from tables, the values
+        of a dict are read like cells, such as ``{"price": 95, "city": "New York"}``. Columns with a role of their own,
+        such as ``text``, are not: pass a DataFrame. A learner that learned from tables reads a DataFrame like them.
         For a file, pass ``mb.Source("new.csv")``; its labels are not needed and not read.
 
     Raises

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound.data.dict_rows import DictRows
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.source import Stream
     from mistakebound.learners.learner import Learner
@@ -67,14 +68,30 @@ def use_weights(learner: Learner, reader: StreamReader) -> None:
 
 
 def row_as_stream(learner: Learner, x: Any) -> Stream | StreamReader | None:
-    """Return a DataFrame of one row, or a Series, as a stream, if the learner learned from files with columns."""
-    if not (is_frame(x) or hasattr(x, "to_frame")) or not learner._reads_columns():
+    """Return a DataFrame of one row, or a Series, as a stream, if the learner learned from tables or is new."""
+    if not (is_frame(x) or hasattr(x, "to_frame")) or not (learner._reads_columns() or is_new(learner, x)):
         return None
     frame = x if is_frame(x) else x.to_frame().T
     if len(frame) != 1:
         message = f"one example must be one row, got a DataFrame of {len(frame)}; use run or predict instead"
         raise ValueError(message)
     return as_stream(frame, reads_columns=True)
+
+
+def is_new(learner: Learner, x: Any) -> bool:
+    """Whether nothing was learned yet, and all columns of a DataFrame, or the index of a Series, are names."""
+    names = x.columns if is_frame(x) else x.index if hasattr(x, "index") else [0]
+    return not learner.has_learned and all(isinstance(name, str) for name in names)
+
+
+def dict_rows(learner: Learner) -> DictRows | None:
+    """Return what converts dicts to features, if the learner's tables were read with the option ``auto``."""
+    known = learner.known_reading()
+    if known is None or not known.table.get("auto") or not learner._reads_columns():
+        return None
+    from mistakebound.data.dict_rows import DictRows  # noqa: PLC0415 - few need it
+
+    return DictRows(known)
 
 
 def example_of(reader: StreamReader) -> dict[str, float]:
