@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from class_streams import CLASS_STREAMS, Heard, csr, learn, new_engine, width_of
+from panel_class_streams import CLASS_STREAMS, Heard, csr, learn, new_engine, width_of
 from panel_streams import flat, named
 
 from mistakebound._core import has_avx2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from class_streams import CLASS_STREAMS, Heard, learn, new_engine, width_of
+from panel_class_streams import CLASS_STREAMS, Heard, learn, new_engine, width_of
 from panel_streams import named, token
 
 from mistakebound.panel.class_reference import ClassReferencePanel

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from class_games import GAMES, check_against_a_liar, check_game, check_trace, combiner
-from class_streams import CLASS_STREAMS, learn, new_engine, width_of
+from panel_class_streams import CLASS_STREAMS, learn, new_engine, width_of
 from panel_games import check_guard
 
 from mistakebound import bounds
