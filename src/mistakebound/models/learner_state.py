@@ -103,7 +103,7 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
 def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     """Return the state that a file contains; raise ModelError if it is not valid."""
     late, measured, weighted = (described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL)
-    need(weighted in (None, True), "life.weighted must be true, or absent", "life.weighted")
+    need(weighted is None or weighted is True, "life.weighted must be true, or absent", "life.weighted")
     need(not weighted or rule_class(kind.rule_id).takes_weights, "the rule takes no weights", "life.weighted")
     parameters, width, growing, counts, sums, keeping = fields(
         described, "parameters", "width", "growing", "counts", "sums", "keeping", path="life"

@@ -9,7 +9,8 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 4: also late outcomes (``late`` in the state, and ``tickets``), and learners over experts.
 - Format 5: also panels, which have tensors of their own (``panel_state``), and ``measures`` of probabilities in the
   state of a learner.
-- Format 6: also panels of several classes, which have tensors of their own (``class_state``).
+- Format 6: also panels of several classes, which have tensors of their own (``class_state``), and ``weighted`` in the
+  state of a learner: whether rounds had weights, so that counts are sums of weights.
 """
 
 from __future__ import annotations
