@@ -78,3 +78,14 @@ def test_threshold_and_abstention(table: Path) -> None:
         "run", table, *options, "--learner", "arow", "--abstain", "0.1", fails=2
     )
     assert "does not apply" in call("run", table, *options, "--threshold", "0.3", "--certify")
+
+
+def test_a_certificate_with_a_threshold_is_verified(table: Path, tmp_path: Path) -> None:
+    """It says which premises fail, and a replay of the stream agrees."""
+    certificate, model = tmp_path / "c.json", tmp_path / "m.mb"
+    options = ("--label", "y", "--weight", "w", "--threshold", "0.3", "--abstain", "0.1")
+    call("run", table, *options, "--certificate", certificate, "--save", model)
+    shown = call("verify", certificate, table, "--model", model)
+    assert "agrees with the stream: does not apply" in shown
+    assert "✗ the guard makes the predictions" in shown
+    assert "✗ a label is predicted in every round" in shown
