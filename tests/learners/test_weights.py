@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -304,6 +305,20 @@ def test_the_bound_of_the_guard_does_not_apply_to_abstentions(tmp_path: Path) ->
     again = mb.load(tmp_path / "m.mb")
     assert again.ledger_.answers == panel.ledger_.answers
     assert again.predict(X).tolist() == panel.predict(X).tolist()
+
+
+def test_ledgers_keep_threshold_and_band() -> None:
+    X, y, w = rows_of(300)
+    panel = mb.Panel(threshold=0.3, abstain=0.1)
+    panel.run(X, y, sample_weight=w)
+    again = mb.Ledger.from_json(panel.ledger_.to_json())
+    assert again.answers == panel.ledger_.answers
+    assert mb.certify(again).status == "does not apply"
+    usual = mb.Panel()
+    usual.run(X, y)
+    early = json.loads(usual.ledger_.to_json())
+    del early["rule"]["cut"], early["rule"]["abstain"]  # as written before there were thresholds
+    assert mb.certify(mb.Ledger.from_json(json.dumps(early))).status == "holds"
 
 
 @pytest.mark.parametrize("value", [-0.1, 0.6, float("nan"), float("inf"), "0.1", True, 0.0005])
