@@ -86,9 +86,18 @@ class Packed:
     def at(self) -> dict[str, int]:
         """Return the positions of the arrays."""
         rows, nonzeros = self.head["rows"], self.head["nonzeros"]
-        value = 8 * (rows + 1) + 8 * rows
+        weight = 8 * (rows + 1) + 8 * rows
+        value = weight + 8 * rows * self.head["weighted"]
         ids = value + 8 * nonzeros
-        return {"indptr": 0, "line": 8 * (rows + 1), "value": value, "ids": ids, "labels": ids + -(-rows // 8) * 8}
+        labels = ids + -(-rows // 8) * 8
+        return {
+            "indptr": 0,
+            "line": 8 * (rows + 1),
+            "weight": weight,
+            "value": value,
+            "ids": ids,
+            "labels": labels,
+        }
 
 
 Record = tuple[tuple[int, ...], bytes]

@@ -67,6 +67,17 @@ def table(path: Path) -> Path:
     return path
 
 
+def weighted_table(path: Path) -> Path:
+    lines = [f"{x[0]},{x[1]},{0.5 * (x[2] % 4)},{y}\n" for y, x in rows(300)]
+    path.write_text("a,b,w,label\n" + "".join(lines))
+    return path
+
+
+def weighted_vw(path: Path) -> Path:
+    path.write_text("".join(f"{y} {0.3 * (x[0] % 5)} |f " + " ".join(f"w{i}" for i in x) + "\n" for y, x in rows(300)))
+    return path
+
+
 def json_lines(path: Path) -> Path:
     path.write_text("".join(json.dumps({"label": y, "x": {f"w{i}": 1 for i in x}}) + "\n" for y, x in rows(300)))
     return path
@@ -126,6 +137,8 @@ STREAMS: dict[str, Callable[[Path], list[Any]]] = {
     "vw": lambda folder: [vw(folder / "a.vw")],
     "table": lambda folder: [table(folder / "a.csv"), "--label", "label", "--text", "words"],
     "json": lambda folder: [json_lines(folder / "a.json")],
+    "weights": lambda folder: [weighted_table(folder / "a.csv"), "--label", "label", "--weight", "w"],
+    "vw weights": lambda folder: [weighted_vw(folder / "a.vw"), "--passes", 2],
     "gz": lambda folder: [packed(folder / "a.gz")],
     "files": lambda folder: [svmlight(folder / "a"), svmlight(folder / "b", 1, 0), svmlight(folder / "c", 2, 77)],
     "passes": lambda folder: [svmlight(folder / "a", 0, 100), svmlight(folder / "b", 1, 50), "--passes", 3],

@@ -73,6 +73,11 @@ FORGED: list[tuple[str, Any]] = [
     ("svmlight", same_labels),
     ("vw", last_words(8, b"\xff")),
     ("vw", word("value", 0, 0.0)),
+    ("vw", word("weight", 0, -1.0)),
+    ("vw", word("weight", 1, float("nan"))),
+    ("vw", word("weight", 1, 1.1e9)),
+    ("vw", word("weight", 0, 1.0)),
+    ("vw", head("weighted", 0)),
     ("vw", lambda packed: packed.rest.__setitem__(slice(-56, -55), b"\xbf")),
 ]  # fmt: skip
 

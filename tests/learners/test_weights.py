@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,14 @@ import numpy as np
 import pytest
 
 import mistakebound as mb
+from mistakebound._core import Engine
 from mistakebound.errors import OptionError
 from mistakebound.learners.linear import KINDS
+from mistakebound.models.class_state import TENSORS as CLASS_TENSORS
+from mistakebound.models.container import pack, unpack
+from mistakebound.models.learner_state import TENSORS
 from mistakebound.models.model_file import fingerprint
+from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
 from mistakebound.rules.reference import ReferenceGame
 from mistakebound.rules.registry import DECLARATIONS, rule_class
 
@@ -301,6 +307,20 @@ def test_the_bound_of_the_guard_does_not_apply_to_abstentions(tmp_path: Path) ->
     assert again.predict(X).tolist() == panel.predict(X).tolist()
 
 
+def test_ledgers_keep_threshold_and_band() -> None:
+    X, y, w = rows_of(300)
+    panel = mb.Panel(threshold=0.3, abstain=0.1)
+    panel.run(X, y, sample_weight=w)
+    again = mb.Ledger.from_json(panel.ledger_.to_json())
+    assert again.answers == panel.ledger_.answers
+    assert mb.certify(again).status == "does not apply"
+    usual = mb.Panel()
+    usual.run(X, y)
+    early = json.loads(usual.ledger_.to_json())
+    del early["rule"]["cut"], early["rule"]["abstain"]  # as written before there were thresholds
+    assert mb.certify(mb.Ledger.from_json(json.dumps(early))).status == "holds"
+
+
 @pytest.mark.parametrize("value", [-0.1, 0.6, float("nan"), float("inf"), "0.1", True, 0.0005])
 def test_bad_bands(value: Any) -> None:
     with pytest.raises(OptionError, match="abstain must be a (number from 0 to 0.5|multiple of 0.001)"):
@@ -325,3 +345,48 @@ def test_lines_of_predictions_are_empty_where_a_panel_abstains(tmp_path: Path) -
     mb.runs.predict(source, result.learner, tmp_path / "new.txt")
     predicted = result.learner.predict(source)
     assert (tmp_path / "new.txt").read_text().splitlines() == [label or "" for label in predicted]
+
+
+# ---------------------------------------------------------------------- model files
+
+
+def rewritten(path: Path, change: Any) -> None:
+    """Change the JSON of a model file, and write the file again."""
+    described, tensors = unpack(path.read_bytes(), TENSORS, PANEL_TENSORS, CLASS_TENSORS)
+    change(described)
+    path.write_bytes(b"".join(bytes(part) for part in pack(described, tensors)))
+
+
+def test_counts_are_checked_without_weights(tmp_path: Path) -> None:
+    """Only a file that says so may have counts that are not those of rounds."""
+    X, y, w = rows_of(60)
+    path = tmp_path / "m.mb"
+    for learner in (mb.Panel(), mb.NaiveBayes()):
+        learner.fit(X, y, w).save(path)
+        mb.load(path)
+        rewritten(path, lambda described: described["life"].pop("weighted"))
+        with pytest.raises(mb.ModelError, match="rounds"):
+            mb.load(path)
+        rewritten(path, lambda described: described["life"].update(weighted=1))
+        with pytest.raises(mb.ModelError, match="life.weighted"):
+            mb.load(path)
+    mb.Perceptron().fit(X, y).save(path)
+    rewritten(path, lambda described: described["life"].update(weighted=True))
+    with pytest.raises(mb.ModelError, match="takes no weights"):
+        mb.load(path)
+
+
+def test_weighted_counts_are_checked(tmp_path: Path) -> None:
+    X, y, w = rows_of(60)
+    panel = mb.Panel().fit(X, y, w)
+    engine = panel._current_play().engine
+    settings, names, parts, *history = engine.core.__getstate__()
+    path = tmp_path / "m.mb"
+    for value in (-1e30, np.nan, -np.inf):
+        records = parts[1].copy()
+        records[1] = value
+        engine.core = Engine.__new__(Engine)
+        engine.core.__setstate__((settings, names, (parts[0], records, *parts[2:]), *history))
+        with pytest.raises(mb.ModelError, match="the counts of a feature do not fit"):
+            panel.save(path)
+    assert not path.exists()

@@ -12,7 +12,7 @@ from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, OutputFile, parse_classes, reading_options, source_of
-from mistakebound.cli.output import as_flag, picture_maker, reason_of
+from mistakebound.cli.output import as_flag, note, picture_maker, reason_of
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
 from mistakebound.learners.panel import Panel
 from mistakebound.runs import comparison
@@ -72,6 +72,9 @@ def compare(
         click.echo(json_of(as_object(found)))
     elif found.ranked:
         click.echo(as_text(found))
+    for remark in found.remarks:
+        if remark.kind == "weights":
+            note(remark.text(as_flag))
     if plot and draw:
         draw({run_options(each): each.curve.to_now() for each in found.ranked[:MOST_DRAWN]}).savefig(plot, dpi=150)
     if isinstance(found.stopped, KeyboardInterrupt):

@@ -107,7 +107,7 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     late, measured, weighted, dropped = (
         described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL
     )
-    need(weighted in (None, True), "life.weighted must be true, or absent", "life.weighted")
+    need(weighted is None or weighted is True, "life.weighted must be true, or absent", "life.weighted")
     need(not weighted or rule_class(kind.rule_id).takes_weights, "the rule takes no weights", "life.weighted")
     parameters, width, growing, counts, sums, keeping = fields(
         described, "parameters", "width", "growing", "counts", "sums", "keeping", path="life"

@@ -10,7 +10,8 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 5: also panels, which have tensors of their own (``panel_state``), and ``measures`` of probabilities in the
   state of a learner.
 - Format 6: also panels of several classes, and multiclass Perceptrons, which have tensors of their own
-  (``class_state``, ``perceptron_state``).
+  (``class_state``, ``perceptron_state``); and ``weighted`` in the state of a learner: whether rounds had weights, so
+  that counts are sums of weights.
 """
 
 from __future__ import annotations

@@ -116,11 +116,16 @@ def read_counts(value: Any, rule: Rule) -> tuple[int, ...]:
     return counts
 
 
+LATER: dict[str, dict[str, Any]] = {"panel": {"cut": 0.5, "abstain": 0.0}}
+"""Parameters that early ledgers do not have, with their values."""
+
+
 def read_rule(value: Any, path: str = "rule") -> Rule:
     """Return a rule by its id, with all of its parameters, after checking their ranges."""
     rule_id = value.get("id") if isinstance(value, dict) else None
     kind = rule_class(schema.text(rule_id, f"{path}.id", DECLARATIONS))
     names = [field.name for field in fields_of(kind)]
+    value = LATER.get(kind.id, {}) | value
     given = dict(zip(names, schema.fields(value, "id", *names, path=path)[1:], strict=True))
     return kind(**{name: _parameter(kind, name, each, f"{path}.{name}") for name, each in given.items()})
 

@@ -1,0 +1,91 @@
+"""Weights, thresholds and abstention on the command line: runs, resumed runs, certificates that are verified."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from files import call
+
+import mistakebound as mb
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{a:.3f},{b:.3f},{w},{'yes' if a + rng.normal() / 2 > b else 'no'}\n"
+        for a, b, w in zip(rng.random(400), rng.random(400), rng.choice([0, 0.5, 1, 3], 400), strict=True)
+    ]
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b,w,y\n" + "".join(lines))
+    return file
+
+
+def test_a_column_of_weights(table: Path, tmp_path: Path) -> None:
+    options = ("--label", "y", "--weight", "w")
+    call("run", table, *options, "--save", tmp_path / "m.mb")
+    panel = mb.Panel()
+    panel.run(mb.Source(table, label="y", weight="w"))
+    saved = mb.load(tmp_path / "m.mb")
+    assert isinstance(saved, mb.Panel)
+    assert saved.members() == panel.members()
+    unweighted = mb.Panel()
+    unweighted.run(mb.Source(table, label="y", table={"ignore": ["w"]}))
+    assert unweighted.members() != panel.members()
+    assert "Perceptron takes no weights" in call("run", table, *options, "--learner", "perceptron", fails=1)
+    assert "only used by learners that take weights" in call("compare", table, *options)
+
+
+def test_a_certificate_of_weighted_rows_is_verified(table: Path, tmp_path: Path) -> None:
+    certificate = tmp_path / "c.json"
+    call("run", table, "--label", "y", "--weight", "w", "--certificate", certificate)
+    assert json.loads(certificate.read_text())["reading"]["table"]["weight"] == "w"
+    assert "holds" in call("verify", certificate, table)
+    changed = json.loads(certificate.read_text())
+    del changed["reading"]["table"]["weight"]
+    certificate.write_text(json.dumps(changed))
+    call("verify", certificate, table, fails=1)
+
+
+def test_a_bad_weight_names_its_line(table: Path) -> None:
+    text = table.read_text().splitlines()
+    text[7] = text[7].rsplit(",", 2)[0] + ",-2,yes"
+    table.write_text("\n".join(text) + "\n")
+    shown = call("run", table, "--label", "y", "--weight", "w", fails=1)
+    assert f"{table}:8:" in shown
+    assert "the weight must be a number from 0 to 1e9, got '-2'" in shown
+    assert "1 bad line" in call("run", table, "--label", "y", "--weight", "w", "--skip-bad", "1")
+
+
+def test_threshold_and_abstention(table: Path) -> None:
+    options = ("--label", "y", "--ignore", "w")
+    found = json.loads(call("run", table, *options, "--threshold", "0.3", "--abstain", "0.1", "--json"))
+    panel = mb.Panel(threshold=0.3, abstain=0.1)
+    answers = panel.run(mb.Source(table, label="y", table={"ignore": ["w"]})).answers
+    assert answers is not None
+    assert found["answers"] == {**answers._asdict(), "coverage": answers.coverage}
+    assert found["options"] == "--learner panel --threshold 0.3 --abstain 0.1"
+    shown = call("run", table, *options, "--threshold", "0.3", "--abstain", "0.1")
+    assert f"abstentions   {answers.abstentions}; {answers.mistakes} mistakes in {answers.answered} rounds" in shown
+    assert "--threshold must be a number between 0 and 1" in call("run", table, *options, "--threshold", "8", fails=2)
+    assert "--abstain is not a parameter of arow" in call(
+        "run", table, *options, "--learner", "arow", "--abstain", "0.1", fails=2
+    )
+    assert "does not apply" in call("run", table, *options, "--threshold", "0.3", "--certify")
+
+
+def test_a_certificate_with_a_threshold_is_verified(table: Path, tmp_path: Path) -> None:
+    """It says which premises fail, and a replay of the stream agrees."""
+    certificate, model = tmp_path / "c.json", tmp_path / "m.mb"
+    options = ("--label", "y", "--weight", "w", "--threshold", "0.3", "--abstain", "0.1")
+    call("run", table, *options, "--certificate", certificate, "--save", model)
+    shown = call("verify", certificate, table, "--model", model)
+    assert "agrees with the stream: does not apply" in shown
+    assert "✗ the guard makes the predictions" in shown
+    assert "✗ a label is predicted in every round" in shown
