@@ -18,7 +18,6 @@ from mistakebound.errors import InputError, Option, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.play.engine import LearnerEngine
-from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
 
 if TYPE_CHECKING:
@@ -90,6 +89,12 @@ def members(panel: Panel) -> list[Member]:
         )
         for k, each in enumerate(standings.members)
     ]
+
+
+def joined_to(engine: LearnerEngine) -> Sequence[tuple[str, Any]]:
+    """Return the members from outside, with their names."""
+    found: Sequence[tuple[str, Any]] = getattr(engine, "joined", ())
+    return found
 
 
 class Panel(Learner):
@@ -229,8 +234,8 @@ class Panel(Learner):
     def objects(self) -> list[str]:
         """Return the names of the members from outside."""
         play, wanted = self._play, vars(self)["members"]
-        if play is not None and isinstance(play.engine, JoinedEngine):
-            return [name for name, _ in play.engine.joined]
+        if play is not None and (joined := joined_to(play.engine)):
+            return [name for name, _ in joined]
         listed = wanted if isinstance(wanted, Collection) and not isinstance(wanted, str) else ()
         return [name for name, _ in named_apart([each for each in listed if not isinstance(each, str)])]
 
@@ -289,7 +294,7 @@ class Panel(Learner):
         play = self._play
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
-        if self.several or isinstance(play.engine, JoinedEngine):
+        if self.several or joined_to(play.engine):
             return None
         from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
 
@@ -368,12 +373,17 @@ class Panel(Learner):
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]
         threads = self._threads()
-        self._engine_type = JoinedEngine if others else LearnerEngine
-        engine = super()._new_engine(width, growing=growing)
-        if isinstance(engine, JoinedEngine):
+        self._engine_type = LearnerEngine
+        if others:
+            from mistakebound.play.joined_engine import JoinedEngine  # noqa: PLC0415 - few panels have such members
+
+            self._engine_type = JoinedEngine
+        engine: Any = super()._new_engine(width, growing=growing)
+        if others:
             engine.joined = [(name, fresh(member)) for name, member in others]
         engine.core.use_threads(1 if others else threads)
-        return engine
+        made: LearnerEngine = engine
+        return made
 
     def _current_play(self) -> LinearPlay:
         """Return the play; before the first input, an empty play that is not stored."""
