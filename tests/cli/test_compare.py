@@ -58,7 +58,7 @@ def test_each_learner_has_the_result_of_a_run_of_its_own(
     assert worse == [each["mistakes"] > found["majority_mistakes"] for each in found["learners"]]
     expected = [each["options"].removeprefix("--learner ") for each in found["learners"]]
     expected.insert(worse.index(True), "(always predicting 0)")
-    assert [line.split("  ")[-1].strip() for line in shown.splitlines()[1 : 1 + len(VARIANTS)]] == expected
+    assert [line.split("  ")[-1].strip() for line in shown.splitlines()[1 : 1 + len(expected)]] == expected
     assert f"warning: {many(sum(worse), 'learner')} of {len(worse)} made more mistakes" in shown
 
 
