@@ -40,9 +40,12 @@ def test_each_learner_has_the_result_of_a_run_of_its_own(
     found = json.loads(call("compare", stream, "--json"))
     assert found["rounds"] == 300
     assert found["not_counted"] == []
-    assert found["left_out"] == ["--learner normalized-winnow --eta 0.1"]  # its weights cannot be negative
-    assert len(found["learners"]) == len(VARIANTS) - 1
-    assert {each["options"].split()[1] for each in found["learners"]} == {*DECLARATIONS} - {"normalized-winnow"}
+    left_out = ["--learner multiclass-perceptron", "--learner multiclass-perceptron --bias 1"]  # there are two labels
+    left_out += ["--learner normalized-winnow --eta 0.1"]  # its weights cannot be negative
+    assert found["left_out"] == left_out
+    assert len(found["learners"]) == len(VARIANTS) - 3
+    unfit = {"normalized-winnow", "multiclass-perceptron"}
+    assert {each["options"].split()[1] for each in found["learners"]} == {*DECLARATIONS} - unfit
     counts = [each["mistakes"] for each in found["learners"]]
     assert counts == sorted(counts)
     for each in found["learners"]:
@@ -55,7 +58,7 @@ def test_each_learner_has_the_result_of_a_run_of_its_own(
     assert worse == [each["mistakes"] > found["majority_mistakes"] for each in found["learners"]]
     expected = [each["options"].removeprefix("--learner ") for each in found["learners"]]
     expected.insert(worse.index(True), "(always predicting 0)")
-    assert [line.split("  ")[-1].strip() for line in shown.splitlines()[1 : 1 + len(VARIANTS)]] == expected
+    assert [line.split("  ")[-1].strip() for line in shown.splitlines()[1 : 1 + len(expected)]] == expected
     assert f"warning: {many(sum(worse), 'learner')} of {len(worse)} made more mistakes" in shown
 
 
@@ -143,7 +146,7 @@ def test_bounds(stream: Path, tmp_path: Path) -> None:
 
 
 def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
-    """A bad line ends the reading; the rounds before it are ranked. A third label is learned by the Panel only."""
+    """A bad line ends the reading; the rounds before it are ranked. Only two learners learn a third label."""
     with stream.open("a") as file:
         file.write("broken\n")
     output = call("compare", stream, fails=1)
@@ -153,7 +156,8 @@ def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
     third = tmp_path / "third.svm"
     third.write_text("1 1:1\n2 1:1\n3 1:1\n")
     found = json.loads(call("compare", third, "--json"))
-    assert [each["options"] for each in found["learners"]] == ["--learner panel"]
+    several = ["panel", "multiclass-perceptron", "multiclass-perceptron --bias 1"]
+    assert [each["options"] for each in found["learners"]] == [f"--learner {each}" for each in several]
     assert shows(call("compare", third), "third.svm:3: label 3", "1 and 2", "--positive", "always predicting 1")
     assert json.loads(call("compare", third, "--positive", 3, "--json"))["rounds"] == 3
     (tmp_path / "empty").write_text("")

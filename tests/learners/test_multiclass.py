@@ -213,7 +213,7 @@ def test_several_passes_and_named_features() -> None:
 def test_the_search_with_few_pairs_finds_almost_the_greatest_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, ids = csr_matrix(X[:300]), STREAM.y[:300]
     best = multiclass.max_class_margin(rows, ids, 5)
-    monkeypatch.setattr(multiclass, "SMALL", 0)
+    monkeypatch.setattr(multiclass, "SMALL", 5000)
     found = multiclass.max_class_margin(rows, ids, 5)
     assert best is not None
     assert found is not None

@@ -300,7 +300,7 @@ def test_files_of_earlier_versions(path: Path) -> None:
 
 OF_FORMAT_1 = {"perceptron", "winnow", "normalized-winnow", "balanced-winnow", "pnorm", "elimination"}
 FIRST_FORMAT = {declared.learner: 4 for name, declared in DECLARATIONS.items() if name not in OF_FORMAT_1}
-FIRST_FORMAT["Panel"] = 5
+FIRST_FORMAT |= {"Panel": 5, "MulticlassPerceptron": 6}
 FIRST_FORMAT["MulticlassPerceptron"] = 6
 """Formats before which a learner did not exist."""
 
@@ -499,7 +499,7 @@ def both(*acts: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
 
 # Kind of model, change of its file, field of the error (and a word of the message, if the field has several checks).
 HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
-    ("", change("format", 6), "format: newer.* 6.* 5"),
+    ("", change("format", FORMAT + 1), f"format: newer.* {FORMAT + 1}.* {FORMAT}"),
     ("", both(change("format", 99), change("anything", 1)), "format: newer"),
     ("", change("format", 0), "format"),
     ("", change("progress", [1]), "progress"),

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from panel_class_streams import Heard, learn, width_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from panel_class_streams import Heard, learn, width_of
 from panel_games import check_guard
 from panel_streams import STREAMS, logits_seen, matrix
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from mistakebound.hindsight.dual import Array
 
-SMALL = 2_000_000
-"""Non-zeros up to which all pairs of a round and another class are solved at once."""
-ROUNDS = 25
+SMALL = 1_000_000
+"""Non-zeros up to which all pairs of a round and another class are solved at once, and of the pairs that are added."""
+ROUNDS = 12
 NEAR = 0.98
 """The search ends when the margin over all pairs is this share of the margin over the pairs in use."""
 
@@ -43,18 +43,19 @@ def max_class_margin(X: csr_matrix, y: NDArray[np.int64], classes: int) -> Array
     -----
     For each round and each class r other than y, the difference of x at the place of y and x at the place of r is an
     example of a Perceptron with two labels (Kesler's construction). Of many such pairs, only those with a small margin
-    matter: the search begins with one pair for each round, and adds those that are violated.
+    matter: the search begins with some of them, and adds those that are violated most.
 
     """
     rows = X.shape[0]
     if classes < 2 or not rows:
         return None
-    rounds = np.arange(rows)
     if 2 * X.nnz * (classes - 1) <= SMALL:
-        pairs = np.array([(t, r) for t in rounds.tolist() for r in range(classes) if r != y[t]])
+        pairs = np.array([(t, r) for t in range(rows) for r in range(classes) if r != y[t]])
         return _solved(X, y, classes, pairs)
+    at_once = max(1, int(SMALL / (2 * X.nnz / rows)))
+    first = np.unique(np.linspace(0, rows - 1, at_once).astype(np.int64))
     U = _means(X, y, classes)
-    pairs = np.column_stack([rounds, rivals(X @ U.T, y)[1]])
+    pairs = np.column_stack([first, rivals(X[first] @ U.T, y[first])[1]])
     best, best_margin = None, 0.0
     for _ in range(ROUNDS):
         found = _solved(X, y, classes, pairs)
@@ -63,11 +64,12 @@ def max_class_margin(X: csr_matrix, y: NDArray[np.int64], classes: int) -> Array
         margins, other = rivals(X @ found.T, y)
         if float(margins.min()) > best_margin:
             best, best_margin = found, float(margins.min())
-        in_use = float(_differences(X, y, classes, pairs).dot(found.ravel()).min())
-        if margins.min() >= NEAR * in_use:
+        least = NEAR * float((_differences(X, y, classes, pairs) @ found.ravel()).min())
+        worst = np.argsort(margins, kind="stable")[:at_once]
+        worst = worst[margins[worst] < least]
+        if not len(worst):
             break
-        wrong = margins < NEAR * in_use
-        pairs = np.unique(np.concatenate([pairs, np.column_stack([rounds[wrong], other[wrong]])]), axis=0)
+        pairs = np.unique(np.concatenate([pairs, np.column_stack([worst, other[worst]])]), axis=0)
     return best
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mistakebound._support.text import html_table
 from mistakebound.data.labels import Labels, plain
 from mistakebound.errors import Option, OptionError, setting
-from mistakebound.learners import explain, rounds, sklearn, streams
+from mistakebound.learners import rounds, sklearn, streams
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.parameters import changed_params, get_params, set_params
 from mistakebound.play.engine import NO_ROUNDS, LearnerEngine, Reduction
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.source import Stream
     from mistakebound.errors import InputError
+    from mistakebound.learners.explain import FeatureWeight
+    from mistakebound.learners.explanation import Explanation
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules.base import Range, Rule
 
@@ -136,7 +138,23 @@ class Learner:
     ask = rounds.ask
     tell = rounds.tell
     predict_proba_one = sklearn.WithProbabilities(rounds.predict_proba_one)
-    explain_one = explain.explain_one
+
+    def explain_one(self, x: Any, *, top: int | None = None, label: Any = None) -> Explanation:
+        """Return what each feature adds to the score of one example, or of a panel, to its logit.
+
+        Parameters
+        ----------
+        x
+            One example, as for ``predict_one``.
+        top : int, optional
+            Only the largest terms, and one more for the sum of the others. By default, all terms.
+        label : optional
+            Of a panel: the label whose logit is explained. By default, the positive label; of more than two labels,
+            the predicted one.
+        """
+        from mistakebound.learners.explain import explain_one  # noqa: PLC0415 - learning does not need it
+
+        return explain_one(self, x, top=top, label=label)
 
     # ------------------------------------------------------------------ a stream
 
@@ -262,7 +280,19 @@ class Learner:
         """The score of an example without features: the weight of the constant feature times ``bias``, or the prior."""
         return self._current_play().intercept()
 
-    feature_weights = explain.feature_weights
+    def feature_weights(self, *, top: int | None = None, label: Any = None) -> list[FeatureWeight]:
+        """Return the features with the largest absolute weights, the largest first.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many features; by default, all of them.
+        label : optional
+            Of a panel: the label whose logit it is. By default, the positive label; needed for more than two labels.
+        """
+        from mistakebound.learners.explain import feature_weights  # noqa: PLC0415 - learning does not need it
+
+        return feature_weights(self, top=top, label=label)
 
     def certify(
         self,

@@ -41,9 +41,9 @@ class MulticlassPerceptron(Learner):
     >>> learner = mb.MulticlassPerceptron()
     >>> ledger = learner.run([[1, 0], [0, 1], [1, 1], [1, 0]], ["a", "b", "c", "a"])
     >>> ledger.mistakes, ledger.predictions.tolist()
-    (3, ['a', 'a', 'b', 'a'])
+    (4, ['a', 'a', 'b', 'c'])
     >>> {label: w.tolist() for label, w in learner.weights_.items()}
-    {'a': [0.0, -1.0], 'b': [-1.0, 0.0], 'c': [1.0, 1.0]}
+    {'a': [1.0, -1.0], 'b': [-1.0, 0.0], 'c': [0.0, 1.0]}
     """
 
     rule_id: ClassVar[str] = "multiclass-perceptron"

@@ -20,7 +20,6 @@ from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.weighted import WeightedLearner
 from mistakebound.learners.weights import check_class_weight
 from mistakebound.play.engine import LearnerEngine
-from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
 
 if TYPE_CHECKING:
@@ -93,6 +92,12 @@ def members(panel: Panel) -> list[Member]:
         )
         for k, each in enumerate(standings.members)
     ]
+
+
+def joined_to(engine: LearnerEngine) -> Sequence[tuple[str, Any]]:
+    """Return the members from outside, with their names."""
+    found: Sequence[tuple[str, Any]] = getattr(engine, "joined", ())
+    return found
 
 
 class Panel(WeightedLearner):
@@ -260,8 +265,8 @@ class Panel(WeightedLearner):
     def objects(self) -> list[str]:
         """Return the names of the members from outside."""
         play, wanted = self._play, vars(self)["members"]
-        if play is not None and isinstance(play.engine, JoinedEngine):
-            return [name for name, _ in play.engine.joined]
+        if play is not None and (joined := joined_to(play.engine)):
+            return [name for name, _ in joined]
         listed = wanted if isinstance(wanted, Collection) and not isinstance(wanted, str) else ()
         return [name for name, _ in named_apart([each for each in listed if not isinstance(each, str)])]
 
@@ -326,7 +331,7 @@ class Panel(WeightedLearner):
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
         rule: Any = play.engine.rule
-        if self.several or isinstance(play.engine, JoinedEngine) or rule.threshold != 0 or rule.band is not None:
+        if self.several or joined_to(play.engine) or rule.threshold != 0 or rule.band is not None:
             return None
         from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
 
@@ -453,13 +458,18 @@ class Panel(WeightedLearner):
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]
         threads = self._threads()
-        self._engine_type = JoinedEngine if others else LearnerEngine
-        engine = super()._new_engine(width, growing=growing)
-        if isinstance(engine, JoinedEngine):
+        self._engine_type = LearnerEngine
+        if others:
+            from mistakebound.play.joined_engine import JoinedEngine  # noqa: PLC0415 - few panels have such members
+
+            self._engine_type = JoinedEngine
+        engine: Any = super()._new_engine(width, growing=growing)
+        if others:
             engine.joined = [(name, fresh(member)) for name, member in others]
         engine.core.use_threads(1 if others else threads)
         engine.max_features = self._feature_limit(named=width is None)
-        return engine
+        made: LearnerEngine = engine
+        return made
 
     def _current_play(self) -> LinearPlay:
         """Return the play; before the first input, an empty play that is not stored."""

@@ -140,12 +140,11 @@ def _read_kept(value: Any, rounds: int, updates: int, features: int, classes: in
 def _read_rule(value: Any) -> MulticlassPanelRule | MulticlassPerceptronRule:
     if isinstance(value, dict) and value.get("id") == MulticlassPerceptronRule.id:
         return cast("MulticlassPerceptronRule", read_rule(value))
-    rule_id, members, joined, *rest = schema.fields(
-        value, "id", "members", "joined", "update_margin", "bias", path="rule"
-    )
+    fixed = {name: default for name, default in asdict(MulticlassPanelRule()).items() if name != "members"}
+    rule_id, members, *rest = schema.fields(value, "id", "members", *fixed, path="rule")
     schema.text(rule_id, "rule.id", (MulticlassPanelRule.id,))
-    fixed = (joined, *rest) == (0, 0, 0) and not any(type(each) is bool for each in (joined, *rest))
-    need(fixed, "rule.joined, rule.update_margin and rule.bias must be 0", "rule")
+    same = rest == list(fixed.values()) and not any(type(each) is bool for each in rest)
+    need(same, f"the rule of several classes has fixed {', '.join(fixed)}", "rule")
     most = MulticlassPanelRule.members
     return MulticlassPanelRule(members=schema.whole(members, "rule.members", 0, most))
 

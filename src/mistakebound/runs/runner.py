@@ -407,7 +407,8 @@ class Job:
             self.remark(Remark("several classes", (words, POSITIVE_OF, " learns one label against all others")))
         first, count = next(iter(labels.items()))
         report = self.position.report
-        if count == 1 and report is not None and numbered_names(list(report.columns)):
+        unnamed = report is not None and numbered_names(list(report.columns))
+        if count == 1 and isinstance(first, str) and unnamed:
             words = f"the label {first!r} occurs only in the first line; if that line is a header, set "
             self.remark(Remark("header read as example", (words, BY_HEADER)))
 
