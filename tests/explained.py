@@ -10,7 +10,7 @@ import pytest
 from panel_streams import STREAMS
 
 from mistakebound.learners.explanation import GUARD, UNIFORM
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 if TYPE_CHECKING:
     from mistakebound.learners.explanation import Explanation

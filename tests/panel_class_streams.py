@@ -8,7 +8,7 @@ import numpy as np
 from panel_streams import matrix, rows_of
 
 from mistakebound.play.class_engine import empty_engine
-from mistakebound.rules.panel import MEMBERS, mask_of
+from mistakebound.rules.panel_members import MEMBERS, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ import mistakebound as mb
 from mistakebound.learners.explanation import CONSTANT, GUARD, UNIFORM
 from mistakebound.play.inputs import read_one
 from mistakebound.play.parts import parts_of
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 ROSTERS: list[Any] = ["all", "lean", ["arow"], ["coin-betting-triples"], ["label-history"]]
 

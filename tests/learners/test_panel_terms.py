@@ -16,7 +16,7 @@ import mistakebound as mb
 from mistakebound.learners.explain import explanations
 from mistakebound.learners.explanation import CONSTANT, GUARD, HISTORY, UNIFORM
 from mistakebound.play.parts import parts_of
-from mistakebound.rules.panel import LEAN, MEMBERS
+from mistakebound.rules.panel_members import LEAN, MEMBERS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ import mistakebound as mb
 from mistakebound._core import Engine
 from mistakebound.models.model_file import fingerprint
 from mistakebound.models.panel_state import RECORD, SLOT, TENSORS, _numbers
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 INF, NAN = float("inf"), float("nan")
 FIXTURES = Path(__file__).parent.parent / "fixtures"

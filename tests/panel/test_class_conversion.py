@@ -23,7 +23,7 @@ import mistakebound as mb
 from mistakebound import bounds
 from mistakebound.panel.class_members import LINEAR
 from mistakebound.play.class_engine import ClassEngine
-from mistakebound.rules.panel import LEAN, MEMBERS
+from mistakebound.rules.panel_members import LEAN, MEMBERS
 
 if TYPE_CHECKING:
     from panel_streams import Rows

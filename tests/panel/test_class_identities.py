@@ -12,7 +12,7 @@ from panel_class_streams import CLASS_STREAMS, Heard, csr, learn, new_engine, wi
 from panel_streams import flat, named
 
 from mistakebound._core import has_avx2
-from mistakebound.rules.panel import LEAN, MEMBERS
+from mistakebound.rules.panel_members import LEAN, MEMBERS
 
 if TYPE_CHECKING:
     from mistakebound.play.class_engine import ClassEngine

@@ -16,7 +16,7 @@ from panel_class_streams import CLASS_STREAMS, Heard, learn, new_engine, width_o
 from panel_streams import named, token
 
 from mistakebound.panel.class_reference import ClassReferencePanel
-from mistakebound.rules.panel import LEAN, MEMBERS
+from mistakebound.rules.panel_members import LEAN, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from panel_streams import STREAMS, logits_seen, matrix, named, token
 
 import mistakebound as mb
 from mistakebound.panel.reference import ReferencePanel
-from mistakebound.rules.panel import LEAN, MEMBERS
+from mistakebound.rules.panel_members import LEAN, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

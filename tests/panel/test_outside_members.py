@@ -13,7 +13,7 @@ from panel_streams import STREAMS, logits_seen, matrix, named, state_of
 import mistakebound as mb
 from mistakebound import bounds
 from mistakebound.panel.reference import ReferencePanel
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from panel_streams import STREAMS, logits_seen, matrix
 import mistakebound as mb
 from mistakebound.models.model_file import fingerprint
 from mistakebound.panel.reference import ReferencePanel
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from mistakebound.data.labels import plain_label
 from mistakebound.data.options import TABLE, TEXT_FORMATS
 from mistakebound.errors import OptionConflictError
 from mistakebound.learners.linear import KINDS
-from mistakebound.rules.panel import ROSTERS
+from mistakebound.rules.panel_members import ROSTERS
 from mistakebound.rules.registry import DECLARATIONS, OPTIONS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mistakebound.cli.output import as_flag, reason_of
 from mistakebound.errors import InputError
 from mistakebound.learners.panel import Panel
 from mistakebound.play.engine import is_panel
-from mistakebound.rules.panel import ROSTERS
+from mistakebound.rules.panel_members import ROSTERS
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.panel_facts import panel_facts
 

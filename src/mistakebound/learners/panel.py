@@ -20,7 +20,7 @@ from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.weighted import WeightedLearner
 from mistakebound.learners.weights import check_class_weight
 from mistakebound.play.engine import LearnerEngine
-from mistakebound.rules.panel import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
+from mistakebound.rules.panel_members import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,8 @@ from mistakebound.learners.explanation import CONSTANT, GUARD, HISTORY, UNIFORM,
 from mistakebound.learners.sklearn import probabilities
 from mistakebound.panel.attribution import LEAST_CHANCE, alone, several, two_labels
 from mistakebound.play.parts import ALONE_MEMBERS, PLACE_MEMBERS, without_features
-from mistakebound.rules.panel import CLASS_PRIOR, MEMBERS, PanelRule
+from mistakebound.rules.panel import PanelRule
+from mistakebound.rules.panel_members import CLASS_PRIOR, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from mistakebound.models.names import name_tensors, read_names
 from mistakebound.models.parameters import construct, encode
 from mistakebound.play.class_engine import empty_engine
 from mistakebound.play.ledger_schema import LATE, read_late
-from mistakebound.rules.panel import mask_of
+from mistakebound.rules.panel_members import mask_of
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray

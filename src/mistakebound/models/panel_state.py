@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need
-from mistakebound.rules.panel import EVEN, MIXERS, priors
+from mistakebound.rules.panel_members import EVEN, MIXERS, priors
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray

@@ -9,7 +9,7 @@ import numpy as np
 from mistakebound.aggregation.guard import Guard
 from mistakebound.aggregation.logit_mixers import BayesMixture
 from mistakebound.panel.class_mixers import ClassGradientMixer, ClassNewtonMixer, NewLabel
-from mistakebound.rules.panel import MIXERS, priors
+from mistakebound.rules.panel_members import MIXERS, priors
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from mistakebound.panel.members import LinearMember, linear_members, slot_members
 from mistakebound.rules.base import Round
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from mistakebound.panel.reference import (
     SLOW_VARIANCES,
 )
 from mistakebound.panel.views import Features
-from mistakebound.rules.panel import CLASS_PRIOR, MEMBERS
+from mistakebound.rules.panel_members import CLASS_PRIOR, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from mistakebound.rules.base import Round
 from mistakebound.rules.coin_betting import CoinBettingRule
 from mistakebound.rules.gradient_descent import ExponentiatedGradientRule, FtrlProximalRule, LogisticSgdRule
 from mistakebound.rules.label_counts import DecisionListRule, NaiveBayesRule
-from mistakebound.rules.panel import MEMBERS
+from mistakebound.rules.panel_members import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from mistakebound.panel.interactions import slots, tokens
 from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Scene, all_members
 from mistakebound.panel.views import Features
 from mistakebound.rules.logistic import sigmoid
-from mistakebound.rules.panel import MIXERS, priors
+from mistakebound.rules.panel_members import MIXERS, priors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

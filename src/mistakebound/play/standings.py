@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from mistakebound.bounds import bayes_mixture, guarded_weighted_majority
-from mistakebound.rules.panel import MIXERS, PRIOR_OF_MEMBERS, PRIOR_OF_MIXERS
+from mistakebound.rules.panel_members import MIXERS, PRIOR_OF_MEMBERS, PRIOR_OF_MIXERS
 
 OF_MIXERS = dict(zip(MIXERS, PRIOR_OF_MIXERS, strict=True))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support import schema
 from mistakebound._support.schema import need
 from mistakebound.play.standings import Standing, Standings
-from mistakebound.rules.panel import MIXERS, MulticlassPanelRule, PanelRule
+from mistakebound.rules.panel import MulticlassPanelRule, PanelRule
+from mistakebound.rules.panel_members import MIXERS
 
 if TYPE_CHECKING:
     from mistakebound.rules import Rule
