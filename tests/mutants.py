@@ -339,7 +339,7 @@ mutant(
 )
 mutant("wrong sign", AveragedPerceptronRule, step=lambda self, now: -AveragedPerceptronRule.step(self, now))
 mutant("mean without the start", AveragedPerceptronRule, scalars=(0.0,))
-mutant("counts updates only", AveragedPerceptronRule, count=lambda self, scalars, y: scalars)
+mutant("counts updates only", AveragedPerceptronRule, count=lambda self, scalars, y, weight: scalars)
 mutant(
     "a without c",
     AveragedPerceptronRule,
@@ -358,8 +358,12 @@ for _rule in (NaiveBayesRule, DecisionListRule):
         _rule,
         weight=lambda self, state, scalars, base=_rule: base.weight(self, state, scalars) + prior(scalars),
     )
-    mutant("labels not counted", _rule, count=lambda self, scalars, y: scalars)
-    mutant("labels swapped", _rule, count=lambda self, scalars, y, base=_rule: base.count(self, scalars, -y))
+    mutant("labels not counted", _rule, count=lambda self, scalars, y, weight: scalars)
+    mutant(
+        "labels swapped",
+        _rule,
+        count=lambda self, scalars, y, weight, base=_rule: base.count(self, scalars, -y, weight),
+    )
     mutant(
         "features swapped",
         _rule,

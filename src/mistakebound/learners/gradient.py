@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.learners.learner import KEEP_BYTES
-from mistakebound.learners.weighted import WeightedLearner
+from mistakebound.learners.learner import KEEP_BYTES, Learner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class CoinBetting(WeightedLearner):
+class CoinBetting(Learner):
     """Coin betting: logistic regression without a learning rate (COCOB).
 
     Each feature bets a part of its wealth on the sign of its next gradient. It learns every example. Its score is the
@@ -49,7 +48,7 @@ class CoinBetting(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class ImplicitLogistic(WeightedLearner):
+class ImplicitLogistic(Learner):
     """Implicit AdaGrad on logistic loss: the gradient is taken at the weights after the update.
 
     A large rate cannot make a step too long. It learns every example. Its score is the log odds of the positive label.
@@ -86,7 +85,7 @@ class ImplicitLogistic(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class AdaGradLogistic(WeightedLearner):
+class AdaGradLogistic(Learner):
     """AdaGrad on logistic loss: the learning rate of each feature falls with its gradients so far.
 
     It learns every example. Its score is the log odds of the positive label. No mistake bound is known for it, and
@@ -122,7 +121,7 @@ class AdaGradLogistic(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class AdaGradHinge(WeightedLearner):
+class AdaGradHinge(Learner):
     """AdaGrad on hinge loss, with steps that are no longer than needed.
 
     It learns whenever ``y·score < 1``, even without a mistake. No mistake bound is known for it, and ``certify`` raises
@@ -158,7 +157,7 @@ class AdaGradHinge(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class FtrlProximal(WeightedLearner):
+class FtrlProximal(Learner):
     """FTRL-Proximal on logistic loss, without L1 and L2 terms and with β = 0.3.
 
     It learns every example. Its score is the log odds of the positive label. No mistake bound is known for it, and
@@ -194,7 +193,7 @@ class FtrlProximal(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class LogisticSgd(WeightedLearner):
+class LogisticSgd(Learner):
     """Logistic regression by gradient descent with a fixed learning rate.
 
     It learns every example. Its score is the log odds of the positive label. A bound on its log loss is proved, but not
@@ -231,7 +230,7 @@ class LogisticSgd(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class ExponentiatedGradient(WeightedLearner):
+class ExponentiatedGradient(Learner):
     """EG±: exponentiated gradients on logistic loss, with weights ½·sinh(z).
 
     It suits targets with few relevant features. It learns every example. Its score is the log odds of the positive

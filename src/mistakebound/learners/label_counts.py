@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.learners.learner import KEEP_BYTES
-from mistakebound.learners.weighted import WeightedLearner
+from mistakebound.learners.learner import KEEP_BYTES, Learner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class NaiveBayes(WeightedLearner):
+class NaiveBayes(Learner):
     """Naive Bayes: the log odds of the label, plus the evidence of each feature that occurs, times its size.
 
     It suits words and categories. It ignores the sign of a value, and the evidence of an example with more than 24
@@ -41,7 +40,7 @@ class NaiveBayes(WeightedLearner):
         self.keep_bytes = keep_bytes
 
 
-class DecisionList(WeightedLearner):
+class DecisionList(Learner):
     """A soft decision list: it follows the features with the strongest evidence, and ignores their values.
 
     It suits words and categories, if a few of them decide. ``weights_`` is the evidence of each feature, and

@@ -364,18 +364,12 @@ class Learner:
 
     # ------------------------------------------------------------------ scikit-learn
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, then learn the rows of X in one pass."""
-        return sklearn.fit(self, X, y)
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> Self:
-        """Learn a batch after all that was learned before.
-
-        ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
-        DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
-        """
-        return sklearn.partial_fit(self, X, y, classes)
-
+    fit = sklearn.ByWeights(sklearn.fit, sklearn.fit_without_weights)
+    partial_fit = sklearn.ByWeights(sklearn.partial_fit, sklearn.partial_fit_without_weights)
+    get_metadata_routing = sklearn.ByWeights(sklearn.get_metadata_routing)
+    set_fit_request = sklearn.ByWeights(sklearn.set_fit_request)
+    set_partial_fit_request = sklearn.ByWeights(sklearn.set_partial_fit_request)
+    set_score_request = sklearn.ByWeights(sklearn.set_score_request)
     predict = sklearn.predict
     decision_function = sklearn.decision_function
     predict_proba = sklearn.WithProbabilities(sklearn.predict_proba)

@@ -17,7 +17,6 @@ from mistakebound.data.labels import plain, plain_label
 from mistakebound.errors import InputError, Option, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
-from mistakebound.learners.weighted import WeightedLearner
 from mistakebound.learners.weights import check_class_weight
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.rules.panel_members import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
@@ -100,7 +99,7 @@ def joined_to(engine: LearnerEngine) -> Sequence[tuple[str, Any]]:
     return found
 
 
-class Panel(WeightedLearner):
+class Panel(Learner):
     """The learner to begin with: a mixture of sixteen learners under a guard. It has nothing to tune.
 
     In each round, sixteen members predict log odds, and three mixers combine them. The prediction follows the mixture

@@ -47,7 +47,12 @@ def fit(learner: L, X: Any, y: Any, sample_weight: Any = None) -> L:
 def partial_fit(
     learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None, sample_weight: Any = None
 ) -> L:
-    """Learn a batch after all that was learned before: see ``Learner.partial_fit``."""
+    """Learn a batch after all that was learned before.
+
+    ``classes`` are all labels, for a first batch that may lack some. A Source has its own labels and weights.
+    A DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
+    ``sample_weight`` is that of ``run``.
+    """
     if (stream := learner.stream_of(X)) is not None:
         weights = weights_of_stream(learner, stream, sample_weight)
         settle_classes(learner, classes)
@@ -228,6 +233,76 @@ def probabilities(scores: FloatArray, positive: BoolArray) -> FloatArray:
     p = np.where(positive, np.maximum(p, np.nextafter(0.5, 1)), np.minimum(p, np.nextafter(0.5, 0)))
     against = np.where(np.abs(scores) < 1, 1 - p, 1 / (1 + np.exp(np.clip(scores, -700, 700))))
     return np.stack([against, p], axis=1)
+
+
+def fit_without_weights(learner: L, X: Any, y: Any) -> L:
+    """Forget everything, then learn the rows of X in one pass."""
+    return fit(learner, X, y)
+
+
+def partial_fit_without_weights(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> L:
+    """Learn a batch after all that was learned before.
+
+    ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
+    DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
+    """
+    return partial_fit(learner, X, y, classes)
+
+
+class Requests(dict[str, Any]):
+    """Whether each method requests ``sample_weight``, for scikit-learn's metadata routing."""
+
+    def __sklearn_clone__(self) -> Requests:
+        """Return a copy: ``sklearn.clone`` calls it."""
+        return Requests(self)
+
+
+def get_metadata_routing(learner: Learner) -> Any:
+    """Return which methods request ``sample_weight``, for scikit-learn."""
+    from sklearn.utils.metadata_routing import MetadataRequest  # noqa: PLC0415 - only scikit-learn asks
+
+    request = MetadataRequest(owner=learner)
+    wanted: dict[str, Any] = vars(learner).get("_metadata_request", {})
+    for method in ("fit", "partial_fit", "score"):
+        getattr(request, method).add_request(param="sample_weight", alias=wanted.get(method))
+    return request
+
+
+def set_fit_request(learner: L, *, sample_weight: bool | str | None) -> L:
+    """Set whether scikit-learn passes ``sample_weight`` to ``fit``: True, False, None, or another name for it."""
+    return store_request(learner, "fit", sample_weight)
+
+
+def set_partial_fit_request(learner: L, *, sample_weight: bool | str | None) -> L:
+    """Set whether scikit-learn passes ``sample_weight`` to ``partial_fit``."""
+    return store_request(learner, "partial_fit", sample_weight)
+
+
+def set_score_request(learner: L, *, sample_weight: bool | str | None) -> L:
+    """Set whether scikit-learn passes ``sample_weight`` to ``score``."""
+    return store_request(learner, "score", sample_weight)
+
+
+def store_request(learner: L, method: str, sample_weight: bool | str | None) -> L:  # noqa: FBT001
+    """Store a request. ``sklearn.clone`` copies the attribute."""
+    vars(learner)["_metadata_request"] = Requests({**vars(learner).get("_metadata_request", {}), method: sample_weight})
+    return learner
+
+
+class ByWeights:
+    """A method of learners that take weights, and another one, or none, of those that do not."""
+
+    def __init__(self, method: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> None:
+        self.method, self.otherwise = method, otherwise
+        self.__doc__ = method.__doc__
+
+    def __get__(self, learner: Learner | None, kind: type[Learner]) -> Any:
+        takes = hasattr(kind, "rule_id") and rule_class(kind.rule_id).takes_weights
+        method = self.method if takes else self.otherwise
+        if method is None:
+            message = f"{kind.__name__} takes no weights"
+            raise AttributeError(message)
+        return method if learner is None else MethodType(method, learner)
 
 
 class WithProbabilities:
