@@ -76,6 +76,16 @@ def test_a_file_equals_its_rows(tmp_path: Path) -> None:
     assert [each.curve.rounds for each in found.ranked] == [3 * EVERY] * 2
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_count_for_features(classes: int) -> None:
+    """Sums of weights that are not whole are compared, too."""
+    rows, labels = requests(3 * EVERY, classes)
+    panel = mb.Panel(max_features=400, classes=range(classes))
+    panel.run(rows, labels, sample_weight=np.full(len(rows), 0.3))
+    assert {f"host{k}" for k in range(50)} <= {*names(panel)}
+    assert len(names(panel)) == 300
+
+
 def test_without_a_need_nothing_is_dropped() -> None:
     rows, labels = requests(EVERY)
     limited, free = mb.Panel(max_features=10_000, classes=(0, 1)), mb.Panel(classes=(0, 1))

@@ -43,7 +43,7 @@ def apply_limit(engine: LearnerEngine) -> bool:
         return False
     several = engine.rule.id == "multiclass-panel"
     settings, names, state, *history = engine.core.__getstate__()
-    counts = np.zeros(len(names), np.int64)
+    counts = np.zeros(len(names))
     slots, found = _class_counts(state) if several else _binary_counts(state)
     counts[slots - 1] = found
     rank = np.lexsort((np.arange(len(names)), counts))
@@ -62,8 +62,10 @@ def apply_limit(engine: LearnerEngine) -> bool:
 def _binary_counts(state: Any) -> tuple[AnyArray, AnyArray]:
     """Return the slots that have records, and how often each feature occurred."""
     features, records = state[0], state[1].reshape(-1, FLOATS)[:-1]
-    whole = np.ascontiguousarray(records[:, [POSITIVES, NEGATIVES]]).view(np.int32)
-    return features.astype(np.int64), whole.sum(axis=1)
+    kept = np.ascontiguousarray(records[:, [POSITIVES, NEGATIVES]])
+    # A whole count is an integer in the bits of the float, a sum of weights that is not whole is a negative float.
+    counts = np.where(kept < 0, -kept, kept.view(np.int32))
+    return features.astype(np.int64), counts.sum(axis=1)
 
 
 def _binary_state(state: Any, new_slot: AnyArray) -> tuple[Any, ...]:
@@ -77,7 +79,7 @@ def _class_counts(state: Any) -> tuple[AnyArray, AnyArray]:
     owners = state[0].astype(np.int64)
     seen = state[12].reshape(-1, NUMBERS)[:, SEEN]
     own = owners != CONSTANT
-    return owners[own] - BEFORE, seen[own].astype(np.int64)
+    return owners[own] - BEFORE, seen[own]
 
 
 def _class_state(state: Any, new_slot: AnyArray) -> tuple[Any, ...]:
