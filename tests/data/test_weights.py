@@ -40,10 +40,12 @@ def in_memory(weights: Any = W) -> mb.Panel:
     return panel
 
 
+PLAIN = {"auto": False}
+"""Numbers keep their values, as in memory."""
 FILES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "table": (table, {"label": "y", "weight": "w"}),
-    "by number": (table, {"label": "5", "weight": "1"}),
-    "json": (objects, {"weight": "meta.w"}),
+    "table": (table, {"label": "y", "weight": "w", "table": PLAIN}),
+    "by number": (table, {"label": "5", "weight": "1", "table": PLAIN}),
+    "json": (objects, {"weight": "meta.w", "table": PLAIN}),
     "vw": (vw, {}),
 }
 

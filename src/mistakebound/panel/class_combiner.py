@@ -101,8 +101,8 @@ def shared_out(p: FloatArray, advised: int, predicted: int) -> FloatArray:
 
     Both labels get the mean of their probabilities, just on the side of the prediction; others are not larger.
 
-    >>> shared_out(np.array([0.5, 0.25, 0.25]), 0, 2).round(6)
-    array([0.333333, 0.333333, 0.333333])
+    >>> shared_out(np.array([0.5, 0.25, 0.25]), 0, 2).round(6).tolist()
+    [0.375, 0.25, 0.375]
     """
     mean = (p[advised] + p[predicted]) / 2
     shared = np.minimum(p, mean * (1 - JUST))
