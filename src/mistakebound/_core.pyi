@@ -207,8 +207,8 @@ class Engine:
     # the first rows of a chunk, as many as there are predictions
     def score_chunk_classes(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def score_named_class(self, x: Any) -> tuple[list[float], int]: ...
-    # the outcome of a prediction that was made before: the class, the probability that it gave to the label that came
-    # (that of a new label included), the sum of (p - y)^2 over all classes and "new", and the updates it had seen
+    # learn the outcome of an earlier prediction: the predicted class, the probability that was predicted for the label
+    # (or for a new label), the sum of (p - y)^2 over all classes and "new", and the updates before the prediction
     def tell_named_class(
         self, x: Any, label: int, prediction: int, probability: float, brier: float, updates: int, weight: float = 1.0
     ) -> int: ...
@@ -225,7 +225,7 @@ class Engine:
         weight: float = 1.0,
     ) -> tuple[int, Fault | None]: ...
     def class_count(self) -> int: ...
-    # what was said of the row that was scored last, and not learned since: scores of all members and of the prior, and
+    # for the row that was scored last and is not learned yet: scores of all members and of the prior, and
     # log probabilities of the members that play, of the prior and of the mixers; class_count() entries for each of them
     def class_advice(self) -> tuple[FloatArray, FloatArray]: ...
     # rounds, mistakes, first_seen, overrides, log_loss, brier; confusion: (truth int32, predicted int32, count int64)

@@ -89,7 +89,7 @@ def guarded_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float 
 
 @checked(beta=Interval(above=0, below=1))
 def guarded_plurality(n: int, m: float, d: int, beta: float = 0.5) -> float:
-    """Bound the mistakes of a guarded plurality vote on d labels, each of which is a mistake when it first occurs.
+    """Bound the mistakes of a guarded plurality vote on d labels. The first round of each label is a mistake.
 
     ``M <= d + (ln n + m ln(1/beta)) / ln(2 / (1 + beta))``. For ``beta = 1/2`` this is ``d + 2.41 (m + log2 n)``.
 

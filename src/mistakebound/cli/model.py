@@ -71,7 +71,7 @@ of_class = click.option(
     "--class",
     "of_class",
     metavar="LABEL",
-    help="Of a panel: the label whose logit is shown. By default, the positive label; of more than two labels, the "
+    help="For a panel: show the logit of this label. By default, the positive label; with more than two labels, the "
     "predicted one.",
 )
 
@@ -88,8 +88,8 @@ def label_of(text: str | None) -> Any:
     "--class",
     "of_class",
     metavar="LABEL",
-    help="Of a panel: the weights for the logit of this label. By default, the "
-    "positive label, or each of more than two labels.",
+    help="For a panel: show the weights for the logit of this label. By default, the "
+    "positive label; with more than two labels, each of them.",
 )
 @click.option("--zero-based", is_flag=True, help="The svmlight file counts from 0.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the list.")
@@ -98,8 +98,7 @@ def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_
 
     The weight of a feature of a linear model is what a value of 1 adds to the score. The weight of a feature of a
     panel, the default learner, is what it adds to the logit of an example that has only this feature, with its largest
-    absolute value so far, if nothing else is known. Pairs of features have no weights: 'mistakebound explain' shows
-    them.
+    absolute value so far. Pairs of features have no weights; 'mistakebound explain' shows what they add.
 
     \b
     Names of features of a table:
@@ -148,7 +147,7 @@ def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_
 @click.option(
     "--first", default=3, show_default=True, type=click.IntRange(1), help="How many examples, without --line."
 )
-@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="How many terms of each; 0 for all.")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Terms per example; 0 for all.")
 @of_class
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of the list.")
 @reading_options
@@ -170,7 +169,7 @@ def explain(
     'mistakebound weights'.
 
     The score of a panel, the default learner, is the logit ln(p/(1 - p)) of a label with the probability p. It is the
-    sum of what features, pairs and triples of features ("a & b"), the constant and the labels before add to it. Below
+    sum of what features, pairs and triples of features ("a & b"), the constant and the previous labels add to it. Below
     them are the members of the panel that add most, each with its own logit.
 
     FILE is read with the options of the files that the model was trained on: see 'mistakebound predict --help'.

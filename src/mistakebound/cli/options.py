@@ -81,8 +81,8 @@ READING = (
     click.option(
         "--auto/--plain",
         default=None,
-        help="auto (the default) reads numbers of any size, dates, missing cells and short texts; plain reads a number "
-        "as it is, and any other cell as one category.",
+        help="auto (the default) scales numbers, and detects dates, missing cells and short texts; plain does not "
+        "scale numbers, and reads any other cell as one category.",
     ),
     SEPARATOR,
     HEADER,
@@ -198,7 +198,7 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
             "--max-features",
             metavar="N",
             type=click.IntRange(1),
-            help="Of the panel: drop the rarest features if there are more than N; for endless streams.",
+            help="For the panel: drop the rarest features if there are more than N; for endless streams.",
         )
     )
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
@@ -207,7 +207,7 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
             "--abstain",
             type=float,
             metavar="B",
-            help="Of the panel: predict no label if the probability is less than B from the threshold.",
+            help="For the panel: predict no label if the probability is less than B away from the threshold.",
         )
     )
     for option_of in reversed(options):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--classes",
     metavar="LABELS",
-    help="NEGATIVE,POSITIVE; by default the greater label is positive. Of the panel: also more than two labels.",
+    help="NEGATIVE,POSITIVE; by default the greater label is positive. The panel also takes more than two labels.",
 )
 @click.option(
     "--passes", default=1, show_default=True, type=click.IntRange(1, 10_000), help="How many times to read the files."

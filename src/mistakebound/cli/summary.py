@@ -29,7 +29,7 @@ OPTIONS = {"theta": "threshold"}
 """Parameters of rules that have another name on the command line."""
 INTERRUPTED = "interrupted"
 KINDS_SHOWN = 6
-"""Kinds of mistakes between several classes that are shown in lines of their own."""
+"""With several classes: the number of kinds of mistakes that get a line each."""
 FEW, MANY = 20, 200_000
 """The fewest features from which advice is derived, and the most for which that is fast enough."""
 SKIPPING = " (--skip-bad N skips up to N bad lines)"
@@ -160,7 +160,7 @@ def as_text(found: dict[str, Any]) -> str:
 
 
 def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
-    """Return a line for each kind of mistake; of several classes, the most frequent kinds."""
+    """Return a line for each kind of mistake; with several classes, only for the most frequent kinds."""
     if found["false_positives"] is not None:
         negative, positive = (escaped(label) for label in found["classes"])
         return [

@@ -1,4 +1,4 @@
-"""Map any number of labels to class ids, which count up in the order of the first rounds of the labels, and back."""
+"""Convert labels to class ids, and back. Ids are assigned from 0 in the order in which the labels first occur."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ClassLabels:
         return np.array([self.ids.get(label, UNKNOWN) for label in self.ordered], np.int64)
 
     def decode(self, class_id: int) -> Any:
-        """Return the label of a class id. Before the first round there is none: then the first of ``classes``, or 0."""
+        """Return the label of a class id; before the first round, the first of ``classes``, or 0."""
         return self.seen[class_id] if class_id >= 0 else next(iter(self.given), 0)
 
     def decode_all(self, class_ids: AnyArray) -> AnyArray:
@@ -122,7 +122,7 @@ class ClassLabels:
         return np.array(self._ids_of(y.tolist()), np.int32)
 
     def encode_ids(self, texts: Sequence[bytes], codes: bytes, others: Sequence[bytes]) -> AnyArray:
-        """Return what ``encode`` does for labels of a file: places in ``texts``, or 255 for the next of ``others``."""
+        """Return the class ids of labels of a file. A code is a place in ``texts``; 255 is the next of ``others``."""
         from mistakebound.data.label_codes import MOST  # noqa: PLC0415 - it imports the readers of files
 
         rows = np.frombuffer(codes, np.uint8)

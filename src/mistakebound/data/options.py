@@ -26,8 +26,8 @@ DEFAULTS: dict[str, Any] = {
     "auto": False,
     "weight": None,
 }
-"""Table options that determine what is learned: later files must have the same. The others describe one file. A model
-that does not store one of them was trained with this value; new learners have ``auto``."""
+"""Table options that determine what is learned: later files must have the same. The others describe one file. If a
+model does not store one of them, it was trained with this value. New learners use ``auto``."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from mistakebound.hindsight.dual import Array
 
 SMALL = 1_000_000
-"""Non-zeros up to which all pairs of a round and another class are solved at once, and of the pairs that are added."""
+"""Largest number of non-zeros of the pairs (round, other class) that are solved at once, or added in one step."""
 ROUNDS = 12
 NEAR = 0.98
-"""The search ends when the margin over all pairs is this share of the margin over the pairs in use."""
+"""The search ends when the margin over all pairs is at least this share of the margin over the pairs in use."""
 
 
 def max_class_margin(X: csr_matrix, y: NDArray[np.int64], classes: int) -> Array | None:

@@ -102,7 +102,7 @@ class ClassPlay(LinearPlay):
         weights: FloatArray | None = None,
         done: Ledger | None = None,
     ) -> tuple[Ledger, ValueError | None]:
-        """Predict, then learn, pairs of a named example and its label; ``done`` is that of ``run_rows``."""
+        """Predict, then learn, pairs of a named example and its label; ``done`` as in ``run_rows``."""
         before, wrong = self.engine.class_counts, None
         predictions: list[int] = []
         ids: list[int] = []
@@ -128,7 +128,7 @@ class ClassPlay(LinearPlay):
         weights: FloatArray | None = None,
         done: Ledger | None = None,
     ) -> tuple[Ledger, InputError | None]:
-        """Predict, then learn, rows of a part of a stream: ``done`` is that of ``run_rows``."""
+        """Predict, then learn, rows of a part of a stream; ``done`` as in ``run_rows``."""
         last = part.rows if last is None else min(last, part.rows)
         labels = self.labels.copy()
         ids = labels.encode_ids(part.labels, *part.codes(first, last)) if y is None else labels.encode(y[first:last])

@@ -45,7 +45,7 @@ def explain_one(learner: Learner, x: Any, *, top: int | None = None, label: Any 
     """Return the score of one example as a sum: what each feature adds to it. Nothing is learned.
 
     The terms of a linear learner are those of its features. A panel also has terms of pairs and triples of features, of
-    a constant, and of the labels before; their sum is its logit. See docs/theory.md, "What adds to a prediction".
+    a constant, and of the previous labels; their sum is its logit. See docs/theory.md, "What adds to a prediction".
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def feature_weights(learner: Learner, *, top: int | None = None, label: Any = No
     """Return the features with the largest absolute weights, the largest first.
 
     The weight of a feature of a linear learner is what a value of 1 adds to the score. The weight of a feature of a
-    panel is what it adds to the logit of an example that has only this feature, with its largest absolute value so far,
-    if nothing else is known. Pairs and triples have no weights: they have no names before they occur in an example.
+    panel is what it adds to the logit of an example that has only this feature, with its largest absolute value so far.
+    Pairs and triples have no weights, because they have no names before they occur in an example.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def of_linear(play: LinearPlay, score: float, positive: bool, terms: list[Any]) 
 
 
 def label_of(play: LinearPlay, label: Any, default: int) -> tuple[int, Any]:
-    """Return the number of a label, 0 or 1 for two labels, and the label itself; by default, that of a number."""
+    """Return the number of a label (0 or 1 for two labels) and the label; by default, those of a given number."""
     labels: Any = play.labels
     if label is None:
         return default, labels.decode(default if isinstance(play.engine, ClassEngine) else bool(default))

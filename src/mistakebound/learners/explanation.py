@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from mistakebound._support.text import escaped, many
 
 CONSTANT = "(constant)"
-"""The feature that ``bias`` adds to every example, or the prior of a rule; of a panel, both."""
+"""The feature that ``bias`` adds to every example, or the prior of a rule; for a panel, the sum of both."""
 HISTORY = "(labels before)"
 """What a panel predicts from the last labels."""
 GUARD = "(guard)"
 """What the guard of a panel adds when it overrides the mixture."""
 UNIFORM = "(uniform)"
-"""The logit of 1/K, which each of K classes has if nothing is known."""
+"""The logit of 1/K: that of each of K classes without any evidence."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class Learner:
     predict_proba_one = sklearn.WithProbabilities(rounds.predict_proba_one)
 
     def explain_one(self, x: Any, *, top: int | None = None, label: Any = None) -> Explanation:
-        """Return what each feature adds to the score of one example, or of a panel, to its logit.
+        """Return what each feature adds to the score of one example. The score of a panel is a logit.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Learner:
         return self._play is not None and self._play.has_learned
 
     def settle_several(self, classes: list[Any]) -> bool:  # noqa: ARG002
-        """Set more than two labels before the first round; return whether there are so many."""
+        """Set the labels before the first round, if there are more than two; return whether there are."""
         return False
 
     @property

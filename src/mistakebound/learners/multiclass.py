@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class MulticlassPerceptron(Learner):
-    """The multiclass Perceptron: a weight vector for each class, of which the one with the largest w·x predicts.
+    """The multiclass Perceptron: a weight vector w for each class. The class with the largest w·x is predicted.
 
-    On a mistake, x is added to the weights of the label and subtracted from those of the prediction. Of equal scores,
-    that of the class that was seen first predicts. A label may occur at any time. After its first round, the learner
+    On a mistake, x is added to the weights of the label and subtracted from those of the prediction. If scores are
+    equal, the class that was seen first is predicted. A label may occur at any time. After its first round, the learner
     makes at most ``2(R‖U‖/γ)²`` mistakes if some U separates the classes with margin γ, and ‖x‖₂ ≤ R: see
     docs/theory.md, "The multiclass Perceptron".
 
@@ -120,7 +120,7 @@ class MulticlassPerceptron(Learner):
             ``"multiclass-perceptron"``, which is the only one.
         comparator : dict or array, optional
             U: ``{label: weights}``, where weights are an array or {name: weight}; or an array with a row for each
-            label, in the order of their first rounds. By default, one of great margin is searched for.
+            label, in the order of their first rounds. By default, a search finds one with a large margin.
         X, y : optional
             The stream that this learner learned from, in the same order; X may be a Source.
 

@@ -26,7 +26,7 @@ FORMAT = 1
 
 
 def save(learner: MultilabelPanel, path: str | os.PathLike[str]) -> None:
-    """Write a learner to a file, completely or not at all."""
+    """Write a learner to a file atomically."""
     labels = [schema.to_json(label) for label in learner.panels]
     stored = (FORMAT, describe_parameters(learner), labels, *learner._totals)  # type: ignore[arg-type]
     whole = BytesIO()

@@ -118,21 +118,21 @@ class Panel(Learner):
         The weights of labels, from 0 to 1e9, such as ``{"spam": 5}``; 1 for the others. They multiply the weights of
         the examples. See docs/learners.md, "Weights".
     threshold : float, optional
-        Of two labels, predict the positive one if its probability is at least this number, between 0 and 1. By default,
-        the guard decides, and its bound holds. With a threshold, that bound does not apply.
+        With two labels, predict the positive one if its probability is at least this number, between 0 and 1. By
+        default, the guard decides, and its bound holds. With a threshold, that bound does not apply.
     abstain : float, optional
-        Of two labels, predict none (None) if the probability is less than this far from the threshold, or from ½. It
-        must be a multiple of 0.001. ``ledger.answers`` counts abstentions, and mistakes in the other rounds.
+        With two labels, predict None if the probability is less than this far from the threshold, or from ½. It must be
+        a multiple of 0.001. ``ledger.answers`` counts abstentions, and mistakes in the other rounds.
     threads : int, optional
         1 or 2; the result does not depend on it. The default is 2 if there are at least two processors, or at least
         three for text files, because one of them parses the text. With members from outside it is always 1.
     max_features : int, optional
-        Bound on the number of features with names, for streams without an end; by default there is none. After every
-        1,024th round, if there are more, a quarter of them is dropped: those that occurred least often, and of these
-        the oldest. ``dropped_features_`` counts them.
+        Limit on the number of named features, for endless streams. By default, there is no limit. It is applied after
+        every 1,024th round: if there are more features, they are dropped until three quarters of the limit are left,
+        the least frequent ones first, and among equally frequent ones the oldest. ``dropped_features_`` counts them.
     classes : sequence, optional
-        The labels: (negative, positive), or more than two. By default, the labels of the first batch count; of two
-        labels, the greater one is positive. A label that is not among them may occur at any time. A third label
+        The labels: (negative, positive), or more than two. By default, those of the first batch. Of two labels, the
+        greater one is positive. Other labels may occur at any time. A third label
         converts a panel of two labels.
     keep_bytes : int
         Memory for the predictions and for the rounds of the mistakes.
@@ -312,7 +312,7 @@ class Panel(Learner):
             self._early_labels = early
 
     def settle_several(self, classes: list[Any]) -> bool:
-        """Set more than two labels before the first round; return whether there are so many."""
+        """Set the labels before the first round, if there are more than two; return whether there are."""
         if self.several:
             if {*classes} != {*self._labels.ordered}:
                 message = f"classes must be the learner's labels {self._labels.ordered}, got {classes!r}"
@@ -434,7 +434,7 @@ class Panel(Learner):
         return {"members": mask_of(own), "joined": len(others), "cut": self._cut(), "abstain": self._abstain()}
 
     def _cut(self) -> float:
-        """Return the probability from which on the positive label is predicted."""
+        """Return the least probability at which the positive label is predicted."""
         cut: Any = 0.5 if self.threshold is None else self.threshold
         if isinstance(cut, bool) or not isinstance(cut, Real) or not 0 < float(cut) < 1:
             raise OptionError(setting("threshold"), f" must be a number between 0 and 1, got {cut!r}")
@@ -527,7 +527,7 @@ def more_than_two(classes: Any) -> bool:
 
 
 def distinct_labels(y: Any, known: Collection[Any] = ()) -> set[Any]:
-    """Return the different labels of a batch and of ``known``, or some of them, at least three if there are so many.
+    """Return distinct labels of a batch and of ``known``. If there are three or more, at least three are returned.
 
     >>> len(distinct_labels([1, 2, 1, 3, 4]))
     3

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def start_with(learner: Learner, x: Any, *, is_row: bool = True) -> tuple[LinearPlay, Any]:
     """Start a learner with one example; return its play, and the example in the form that the play reads.
 
-    An empty list has features of the same kind as the learner's; before the first input, named features. ``is_row``
-    is whether a dict may have cells of a table, instead of features.
+    An empty list has features of the same kind as the learner's; before the first input, named features. ``is_row``:
+    whether a dict may contain cells of a table instead of features.
     """
     play = learner._play
     if is_row and isinstance(x, Mapping) and (cells := dict_rows(learner)) is not None:
@@ -185,7 +185,7 @@ def tell(learner: Learner, asked: Asked, y: Any, weight: float = 1.0) -> None:
 
 
 def or_with_classes(learner: Learner, play: LinearPlay, learn: Callable[[LinearPlay], Any]) -> None:
-    """Learn one round. If its label is a third one, convert a Panel, unless it cannot learn the round either."""
+    """Learn one round. On a third label, convert a Panel, unless the round is not valid for several classes either."""
     before = learner._play
     try:
         learn(play)
@@ -331,7 +331,7 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any, weights: FloatA
 
 
 def as_cells(learner: Learner, examples: Iterable[Any]) -> Iterable[Any]:
-    """Return examples in which dicts are read like rows of the tables that the learner learned from, if it did."""
+    """Return the examples; if the learner learned from tables, their dicts are read like rows of these tables."""
     cells = dict_rows(learner)
     if cells is None:
         return examples

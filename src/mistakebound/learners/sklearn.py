@@ -196,7 +196,7 @@ def predict_proba(learner: Learner, X: Any, *, new: bool = False) -> FloatArray:
 
 
 def refuse_new(new: bool) -> None:  # noqa: FBT001
-    """Raise ValueError if the probability of a new label is asked of a learner of two labels."""
+    """Raise ValueError if the probability of a new label is requested from a learner of two labels."""
     if new:
         message = "new=True needs more than two classes: set classes, or learn a third label"
         raise ValueError(message)
@@ -290,7 +290,7 @@ def store_request(learner: L, method: str, sample_weight: bool | str | None) -> 
 
 
 class ByWeights:
-    """A method of learners that take weights, and another one, or none, of those that do not."""
+    """A descriptor: one method for learners that take weights, and another one or none for the others."""
 
     def __init__(self, method: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> None:
         self.method, self.otherwise = method, otherwise

@@ -61,7 +61,7 @@ def open_stream(
 
 
 def use_weights(learner: Learner, reader: StreamReader) -> None:
-    """Let a reader know whether its weights are used; raise ValueError for a column of weights that cannot be used."""
+    """Set whether the weights of a reader are used; raise ValueError if its column of weights cannot be used."""
     reader.weights_used = learner.takes_weights
     if "weight" in reader.settings.how.table:
         refuse_weights(learner)
@@ -85,7 +85,7 @@ def is_new(learner: Learner, x: Any) -> bool:
 
 
 def dict_rows(learner: Learner) -> DictRows | None:
-    """Return what converts dicts to features, if the learner's tables were read with the option ``auto``."""
+    """Return the converter of dicts to features, if the learner's tables were read with the option ``auto``."""
     known = learner.known_reading()
     if known is None or not known.table.get("auto") or not learner._reads_columns():
         return None

@@ -1,4 +1,4 @@
-"""Weights of examples: checked, combined with those of labels, and refused by learners that take none."""
+"""Check weights of examples, combine them with weights of labels, and reject them for learners that take none."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LEAST_CHANCE, JUST = 1e-12, 1e-9
 
 
 class ClassVerdict(NamedTuple):
-    """What the combiner says before the label."""
+    """The output of the combiner for one example, before its label is read."""
 
     experts: FloatArray
     """Log probabilities of each seen class, by member and then by mixer."""
@@ -43,8 +43,8 @@ class ClassVerdict(NamedTuple):
 class ClassCombiner:
     """Three mixers, the Bayes mixture of members and mixers, and a guarded plurality, for classes that appear in turn.
 
-    Classes are numbered in the order of their first round. A round whose label is new teaches only how often that
-    happens.
+    Classes are numbered in the order of their first round. A round whose label is new changes only the
+    probability of new labels.
     """
 
     def __init__(self, weights: FloatArray, fast: FloatArray, slow: FloatArray) -> None:
@@ -86,9 +86,9 @@ class ClassCombiner:
 
 
 def votes(experts: FloatArray) -> list[int]:
-    """Return the vote of each expert, of equal classes the earlier one, as minus the number of the class.
+    """Return the vote of each expert: minus the number of its most likely class, and of the earlier one in a tie.
 
-    Of labels with equal weight the guard takes the largest, which is then the earlier class.
+    Between labels of equal weight, the guard takes the largest. With the minus sign, this is the earlier class.
 
     >>> votes(np.log([[0.25, 0.5, 0.25], [0.5, 0.5, 0.0]], where=[True, True, False], out=np.full((2, 3), -9.0)))
     [-1, 0]
@@ -97,9 +97,9 @@ def votes(experts: FloatArray) -> list[int]:
 
 
 def shared_out(p: FloatArray, advised: int, predicted: int) -> FloatArray:
-    """Return probabilities that agree with a prediction against the mixture.
+    """Return probabilities that agree with a prediction that overrides the mixture.
 
-    Both labels get the mean of their probabilities, just on the side of the prediction; others are not larger.
+    Both labels get the mean of their probabilities; the prediction gets slightly more. No other label gets more.
 
     >>> shared_out(np.array([0.5, 0.25, 0.25]), 0, 2).round(6).tolist()
     [0.375, 0.25, 0.375]

@@ -40,7 +40,7 @@ LEAST_LOGIT = -30.0
 
 
 class ClassSaid(NamedTuple):
-    """What the Panel says of an example before its label."""
+    """The output of the Panel for one example, before its label is read."""
 
     scores: FloatArray
     """Of each member, in the order of NAMES, also of those that do not play, and each seen class."""
@@ -48,7 +48,7 @@ class ClassSaid(NamedTuple):
 
 
 class ClassReferencePanel:
-    """The Panel with several classes: slow, and written to be read. The core is held to it within errors of float32.
+    """The Panel with several classes: slow, but easy to read. Tests compare the core with it, up to float32 errors.
 
     Labels are numbers of classes, in the order in which they first occur.
 
@@ -78,7 +78,7 @@ class ClassReferencePanel:
         self.combiner = ClassCombiner(weights, fast, slow)
 
     def round(self, x: Example, label: int) -> ClassSaid:
-        """See x, predict, see the label, learn."""
+        """Predict the label of x, then learn it."""
         views = self.features.views(x)
         of = tokens(x, self.features, moments_everywhere=True)
         scene = Scene(x, views, slots(x, of, self.features, wide_hash=self.literal))

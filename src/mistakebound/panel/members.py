@@ -37,7 +37,7 @@ class Member(Protocol):
         """Return the log odds of the positive label, or a margin."""
 
     def learn(self, scene: Scene, score: float, y: int, weight: float = 1.0) -> None:
-        """Learn y, which is +1 or −1; ``score`` is what the member said. The weight multiplies what is learned."""
+        """Learn y, which is +1 or −1; ``score`` is that of the member. The weight multiplies what is learned."""
 
 
 class LinearMember:

@@ -80,10 +80,10 @@ class ReferencePanel:
         self.guard = (Guard if literal else CautiousGuard)(count + len(MIXERS))
 
     def round(self, x: Example, y: int, outside: Sequence[float] = (), weight: float = 1.0) -> Said:
-        """See x and the scores of members from outside, predict, see y (+1 or −1), learn.
+        """Predict the label of x, given the scores of members from outside; then learn y (+1 or −1).
 
-        The weight multiplies what members learn. Mixers, mixture and guard do not use it. With the weight 0, members
-        learn nothing of the example, and only the label history sees the label.
+        The weight multiplies what members learn. Mixers, mixture and guard do not use it. With the weight 0, only
+        the label history learns from the example.
         """
         before = {j: replace(self.features[j]) for j, _ in x} if weight == 0 else {}
         views = self.features.views(x)

@@ -75,17 +75,17 @@ class ClassLedger(Ledger):
 
     @property
     def false_positives(self) -> int:
-        """Only two labels have it: AttributeError is raised."""
+        """Raise AttributeError, because it is only defined for two labels."""
         raise AttributeError(TWO_LABELS)
 
     @property
     def false_negatives(self) -> int:
-        """Only two labels have it: AttributeError is raised."""
+        """Raise AttributeError, because it is only defined for two labels."""
         raise AttributeError(TWO_LABELS)
 
     @property
     def positive(self) -> BoolArray:
-        """Only two labels have it: AttributeError is raised."""
+        """Raise AttributeError, because it is only defined for two labels."""
         raise AttributeError(TWO_LABELS)
 
     @property

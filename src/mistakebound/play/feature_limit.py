@@ -1,8 +1,8 @@
-"""Bound the number of named features of a panel: drop those that occurred least often, the oldest first.
+"""Limit the number of named features of a panel: drop those that occurred least often, the oldest first.
 
 A feature gets its slot at its first round, so slots are in the order of the first rounds: the oldest of the features
-that occurred once has the smallest slot. The limit is applied after every 1,024th round, whatever the batches are, so
-the result does not depend on them.
+that occurred once has the smallest slot. The limit is applied after every 1,024th round, so the result
+does not depend on the batches.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from mistakebound.play.engine import LearnerEngine
 
 EVERY = 1024
-"""After every so many rounds, the number of features is compared with the limit."""
+"""Number of rounds after which the number of features is compared with the limit."""
 KEPT = 0.75
-"""The share of the limit that is left: dropping a quarter at once makes the cost of a feature small."""
+"""The share of the limit that is left: dropping many features at once makes the mean cost of each small."""
 CONSTANT, BEFORE = 0, 2
 """With several classes, the owner of records that is the constant, and the owner that is slot 0."""
 POSITIVES, NEGATIVES, FLOATS = 1, 2, 24

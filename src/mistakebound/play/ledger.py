@@ -183,7 +183,7 @@ class Ledger:
     def answers(self) -> Answers | None:
         """Abstentions, and mistakes in the other rounds, of a Panel that may abstain; None for other learners.
 
-        ``mistakes`` and ``predictions`` of the ledger have what would have been predicted in every round.
+        ``mistakes`` and ``predictions`` of the ledger are those without abstention.
         """
         band = self.rule.band
         if band is None or self.counts.measures is None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from mistakebound.play.engine import LearnerEngine
 
 PLACE_MEMBERS = 11
-"""Members whose scores are sums over features; the next two pairs have interactions, and the last the labels before."""
+"""Number of members whose scores are sums over features. Four with interactions and the label history follow."""
 ALONE_MEMBERS = 13
-"""Members that score a feature that is alone in a row."""
+"""Number of members that give a score to a row with a single feature."""
 
 
 class Parts(NamedTuple):

@@ -19,8 +19,8 @@ NO_CLASS = -1
 class MulticlassPerceptronRule(Rule):
     r"""Predict the class r with the largest :math:`w_r \cdot x`. On a mistake, add x to w_y, and subtract it from w_ŷ.
 
-    This is Kesler's construction (Duda and Hart 1973; Crammer and Singer 2003). Of equal scores, that of the class that
-    was seen first predicts. The first round of all has no prediction, and changes no weight.
+    This is Kesler's construction (Duda and Hart 1973; Crammer and Singer 2003). If scores are equal, the class that was
+    seen first is predicted. The first round of all has no prediction, and changes no weight.
 
     See docs/theory.md, "The multiclass Perceptron".
     """

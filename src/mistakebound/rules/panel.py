@@ -25,9 +25,9 @@ class PanelRule(Rule):
     joined : int
         Number of members from outside.
     cut : float
-        The probability from which on the positive label is predicted. The guard is only used at ½.
+        The least probability at which the positive label is predicted. The guard is only used at ½.
     abstain : float
-        No label is predicted if the probability is from ``cut − abstain`` on and below ``cut + abstain``.
+        No label is predicted if the probability is at least ``cut − abstain`` and below ``cut + abstain``.
 
     See docs/theory.md, "The Panel".
     """

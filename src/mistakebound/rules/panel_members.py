@@ -31,7 +31,7 @@ MIXERS = ("mixer-fast", "mixer-slow", "mixer-gradient")
 PRIOR_OF_MIXERS, PRIOR_OF_MEMBERS = (0.47, 0.47, 0.05), 0.01
 """The weights in the Bayes mixture at the start: of each mixer, and of all members together."""
 CLASS_PRIOR = "class-prior"
-"""With several classes, a panel has one more member: it predicts how often each label has occurred."""
+"""With several classes, a panel has one more member: it predicts the relative frequency of each label."""
 EVEN = 0.5
 """The default of ``PanelRule.cut``."""
 MOST_JOINED = 48

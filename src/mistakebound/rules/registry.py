@@ -48,7 +48,7 @@ MARGIN = 0.0003
 """Update margin of Balanced Winnow on the command line. On real data it gives fewer mistakes than 0."""
 ETA = "Learning rate of the Winnow family and of exponentiated-gradient."
 RATE = "Learning rate of the AdaGrad rules, implicit-logistic and logistic-sgd."
-THRESHOLD = "Winnow's threshold; of the panel, the probability from which on the positive label is predicted."
+THRESHOLD = "Winnow's threshold; for the panel, the least probability at which the positive label is predicted."
 ALPHA = "Winnow's factor of a promotion, or the learning rate of ftrl-proximal."
 C = "Aggressiveness of passive-aggressive-i and -ii: a larger c makes larger updates."
 WITH_BIAS: tuple[Mapping[str, float], ...] = ({"bias": 1},)
