@@ -148,7 +148,8 @@ def as_text(found: dict[str, Any]) -> str:
     ]
     if (answers := found.get("answers")) is not None:
         wrong = f"{many(answers['mistakes'], 'mistake')} in {many(answers['answered'], 'round')} with a prediction"
-        lines.append(f"abstentions   {answers['abstentions']:,}; {wrong} (coverage {answers['coverage']:.4f})")
+        whole = ", all rounds of the model" if answers["answered"] + answers["abstentions"] > rounds else ""
+        lines.append(f"abstentions   {answers['abstentions']:,}; {wrong} (coverage {answers['coverage']:.4f}{whole})")
     lines += probabilities_as_text(found, rounds)
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
     lines += [f"advice        {escaped(each)}" for each in found["advice"]]
@@ -180,7 +181,10 @@ def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
     ]
     if rest := kinds[KINDS_SHOWN:]:
         lines.append(f"{sum(kind[0] for kind in rest):>12,}  in {many(len(rest), 'other pair')} of labels")
-    return lines
+    rounds = sum(map(sum, counts))
+    return (
+        [f"in all rounds of the model ({rounds:,} with a prediction):", *lines] if rounds > found["rounds"] else lines
+    )
 
 
 def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import plain
@@ -221,16 +221,31 @@ def of_panel(play: LinearPlay, parts: Parts, names: list[str], label: Any) -> Ex
     number, of = label_of(play, label, parts.prediction if several else 1)
     found = panel_logit(play.engine, parts, names, number)
     labels: Any = play.labels
-    prediction = labels.decode(parts.prediction if several else parts.prediction == 1)
+    threshold = 0.0
+    if several:
+        prediction = labels.decode(parts.prediction)
+    else:
+        side = 1 if number else -1  # the logit is that of the positive or of the negative label
+        prediction = decision(play, side * found.logit, parts.prediction == 1)
+        threshold = side * play.engine.rule.threshold
     return Explanation(
         prediction,
         found.logit,
         found.terms,
         of,
+        threshold,
         probability=found.probability,
         members=found.members,
         classes=parts.classes if several else 2,
     )
+
+
+def decision(play: LinearPlay, score: float, guarded: bool) -> Any:  # noqa: FBT001
+    """Return what a panel of two labels predicts: ``guarded``, or by its threshold; None if it abstains."""
+    rule = cast("PanelRule", play.engine.rule)
+    if rule.abstains(np.array([score]))[0]:
+        return None
+    return play.labels.decode(score >= rule.threshold if rule.threshold != 0 else guarded)
 
 
 def of_linear(play: LinearPlay, score: float, positive: bool, terms: list[Any]) -> Explanation:  # noqa: FBT001

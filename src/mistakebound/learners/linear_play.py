@@ -62,7 +62,7 @@ class LinearPlay:
         direct = engine.direct and engine.rule.band is None
         self.named_core: Engine | None = engine.core if engine.named and direct else None
         self.tickets: Tickets | None = None
-        self.reading: Reading | None = None
+        self._reading: Reading | None = None
         self.class_weight: Mapping[Any, float] | None = None
         self.weighted = False
 
@@ -83,6 +83,17 @@ class LinearPlay:
         found = weight if self.class_weight is None else weight * self.class_weight.get(label, 1.0)
         self.weighted = self.weighted or found != 1
         return found
+
+    @property
+    def reading(self) -> Reading | None:
+        """The options with which the last file that was learned from was read."""
+        return self._reading
+
+    @reading.setter
+    def reading(self, now: Reading | None) -> None:
+        self._reading = now
+        if now is not None and now.table.get("auto"):
+            self.named_core = None  # a dict is read like a row of the tables, which the core does not do
 
     @property
     def has_learned(self) -> bool:

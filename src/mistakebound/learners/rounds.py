@@ -379,7 +379,7 @@ def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[Float
     for part in reader:
         play = learner._start_with_chunk(part.chunk)
         scores, positive, fault = play.engine.score_part(part)
-        unknown = play.named_core.unknown_rows(part.chunk, len(scores)) if play.named_core else 0
+        unknown = play.engine.core.unknown_rows(part.chunk, len(scores)) if play.engine.named else 0
         yield scores, predicted_labels(learner, scores, positive), unknown
         rounds += len(scores)
         if error := part.error_at(len(scores), fault.error()) if fault else part.error:
