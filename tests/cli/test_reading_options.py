@@ -264,7 +264,7 @@ def test_invalid_reading_options_in_a_model_are_refused(wrong: dict[str, Any], t
         Reading.from_json(wrong)
     learner = mb.Perceptron()
     learner.learn_one({"a": 1}, True)
-    learner._play.reading = SimpleNamespace(to_json=lambda: wrong)
+    learner._play.reading = SimpleNamespace(to_json=lambda: wrong, table={})
     learner.save(tmp_path / "m.mb")
     with pytest.raises(ModelError, match="cannot load"):
         mb.load(tmp_path / "m.mb")
