@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -371,3 +372,58 @@ def test_members_and_leaders() -> None:
     assert {name for _, name in panel.leadership()} <= set(names)
     lean = learned(300, members="lean")
     assert len(lean.members()) == 13
+
+
+# ---------------------------------------------------------------------- odd histories
+
+
+def test_a_panel_that_learned_only_weights_of_0_can_be_saved(tmp_path: Path) -> None:
+    panel = mb.Panel(classes=LABELS[:3])
+    panel.learn_one({"a": 1}, "ant", 0)
+    panel.save(tmp_path / "m.mb")
+    loaded = mb.load(tmp_path / "m.mb")
+    for each in (panel, loaded):
+        each.learn_one({"a": 1}, "bee")
+    assert exactly(loaded) == exactly(panel)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("keep_bytes", [0, 1, 100])
+def test_a_third_label_after_all_memory_was_used(named: bool, keep_bytes: int) -> None:
+    X, y = stream(60)
+    rows = dicts(X) if named else X.tolist()
+    panel = mb.Panel(keep_bytes=keep_bytes)
+    panel.run(rows[:20], np.where(y[:20] == "ant", "ant", "bee"))
+    ledger = panel.run(rows[20:], np.where(np.arange(40) % 10 == 9, "new", np.where(y[20:] == "ant", "ant", "bee")))
+    assert panel.several
+    assert ledger.rounds == 40
+    assert panel.ledger_.rounds == 60
+
+
+@pytest.mark.parametrize("label", ["ant", "bee", "cat", "dog"])
+def test_a_ticket_from_before_the_first_round_after_a_conversion(label: str) -> None:
+    panel = mb.Panel(classes=LABELS[:2])
+    early = panel.ask({"k": 1})
+    panel.learn_one({"z": 1}, "cat")
+    panel.tell(early, label)
+    assert panel.ledger_.rounds == 2
+
+
+@pytest.mark.parametrize("classes", [None, LABELS[:2]])
+def test_a_certificate_over_the_whole_stream_after_a_conversion(classes: Any) -> None:
+    X, y = stream(120)
+    y[:40] = np.where(y[:40] == "ant", "ant", "bee")
+    panel = mb.Panel(classes=classes)
+    panel.run(X[:40], y[:40])
+    panel.run(X[40:], y[40:])
+    assert panel.certify(X=X, y=y).mistakes == panel.ledger_.mistakes
+    with pytest.raises(ValueError, match="must be the stream"):
+        panel.certify(X=X[::-1], y=y)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), None])
+def test_a_multilabel_panel_refuses_what_is_not_a_label(bad: Any) -> None:
+    panel = mb.MultilabelPanel("lean", classes=("a", "b"))
+    with pytest.raises(mb.StreamError):
+        panel.learn_one({"q": 1}, {bad})
+    assert list(panel.panels) in ([], ["a", "b"])

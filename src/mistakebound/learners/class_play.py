@@ -148,13 +148,17 @@ class ClassPlay(LinearPlay):
         self, predictions: AnyArray, ids: AnyArray, done: Ledger | None, before: ClassCounts, after: ClassCounts
     ) -> ClassLedger:
         """Return the ledger of rounds with these predictions and true class ids, and of those in ``done``."""
-        mistakes = np.flatnonzero(predictions != ids[: len(predictions)])
+        made: AnyArray | None = predictions
+        wrong = np.flatnonzero(predictions != ids[: len(predictions)])
+        mistakes: AnyArray | None = wrong
         if done is not None:
             record: Any = done.record
             before = counts_of(record.before)
-            mistakes = np.append(done.mistake_rounds, mistakes + done.rounds)
-            predictions = np.append(done.positive.astype(np.int32), predictions)
-        return self.engine.class_ledger(self.labels, before, after, predictions, mistakes)
+            earlier, positive = record.mistake_rounds(), record.predictions()
+            # What was not kept of these rounds is missing in the ledger, too.
+            mistakes = None if earlier is None else np.append(earlier, wrong + done.rounds)
+            made = None if positive is None else np.append(positive.astype(np.int32), predictions)
+        return self.engine.class_ledger(self.labels, before, after, made, mistakes)
 
     def _fault_of(self, part: Part, row: int, unknown: bool, fault: Any, y: AnyArray | None) -> InputError:  # noqa: FBT001
         label = part.label(row) if y is None else y[row]

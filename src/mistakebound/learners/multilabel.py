@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
+from mistakebound.data.class_labels import ClassLabels
 from mistakebound.data.labels import label_array, plain
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import KEEP_BYTES
@@ -16,7 +17,7 @@ from mistakebound.learners.sklearn import not_fitted, tags
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from typing_extensions import Self
 
@@ -123,11 +124,8 @@ class MultilabelPanel:
             message = f"X has {count} rows but Y has {len(sets)} sets of labels"
             raise StreamError(message)
         first: dict[Any, int] = dict.fromkeys(self.panels, 0)
-        new: dict[Any, int] = {}
-        for t, labels in enumerate(sets):
-            for label in labels:
-                if label not in first:
-                    first[label] = new[label] = t
+        new = first_rounds(sets, self.panels)
+        first |= new
         ledgers: dict[Any, Ledger] = {}
         failed: StreamError | None = None
         learned = count
@@ -270,3 +268,19 @@ class MultilabelPanel:
 def _is_row(row: Any) -> bool:
     """Return whether something is a row of numbers 0 and 1, rather than a set of labels."""
     return hasattr(row, "ndim")
+
+
+def first_rounds(sets: Sequence[Iterable[Any]], known: Container[Any]) -> dict[Any, int]:
+    """Return the first round of each label that is not known; raise StreamError for NaN, None and the like."""
+    found: dict[Any, int] = {}
+    valid = ClassLabels()
+    for t, labels in enumerate(sets):
+        for label in labels:
+            if label in known or label in found:
+                continue
+            try:
+                valid.id_of(label)
+            except StreamError as error:
+                raise error.at_round(t) from None
+            found[label] = t
+    return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.labels import Labels
 from mistakebound.data.source import Source
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import Learner
@@ -211,7 +212,7 @@ def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = No
     if play is None or not play.has_learned:
         raise ValueError(NOTHING)
     again, rounds = rebuilt(learner), play.engine.counts.rounds
-    again._early_labels = play.labels.copy()
+    again._early_labels = labels_at_start(learner, play)
     if keep:
         record(again)
     measured = play.engine.measured_counts.measures
@@ -228,6 +229,15 @@ def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = No
         message = f"{OTHER_STREAM}: a replay of {rounds} rounds ends in another state"
         raise ValueError(message)
     return again
+
+
+def labels_at_start(learner: Learner, play: LinearPlay) -> Labels:
+    """Return the labels that a copy starts with: of a panel that a third label converted, the first two."""
+    labels: Any = play.labels.copy()
+    if learner.several and play.ledger().totals["first_seen"] < len(labels.ids):
+        return Labels(learner.default_labels, tuple(labels.seen[:2]))
+    found: Labels = labels
+    return found
 
 
 def _run_matrix(learner: Learner, X: Any, y: Any, sample_weight: Any = None) -> Ledger:

@@ -97,7 +97,8 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
     names = read_names(tensors["name_offsets"], tensors["name_bytes"])
     need(width is None or not names, "features by position cannot have names", "name_offsets")
     slots = len(names) + 1 if width is None else width
-    owners = _owners(tensors["features"], slots, named=width is None, learned=rounds > 0)
+    owners = _owners(tensors["features"], slots, len(tensors["cell_counts"]), named=width is None)
+    need(rounds > 0 or not len(owners), "features have records, but no round was learned", "features")
     engine = _empty(kind, parameters, width, growing=growing)
     engine.dropped = read_dropped(dropped, named=engine.named)
     limit: int = engine.core.__getstate__()[0][LIMIT]
@@ -145,14 +146,17 @@ def _empty(kind: type[Learner], parameters: Any, width: int | None, *, growing: 
         raise ModelError(str(error), field="life.parameters") from None
 
 
-def _owners(bits: AnyArray, slots: int, *, named: bool, learned: bool) -> AnyArray:
-    """Return the owners of records, in increasing order: the constant, and the features that have a bit."""
+def _owners(bits: AnyArray, slots: int, count: int, *, named: bool) -> AnyArray:
+    """Return the owners of records, in increasing order: the constant, and the features that have a bit.
+
+    ``count`` is their number. The constant has no records as long as all weights were 0.
+    """
     need(len(bits) == -(-slots // 8), "features must have a bit for each feature", "features")
     found = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
     need(not len(found) or found[-1] < slots, "features has a bit without a feature", "features")
     need(not (named and len(found) and found[0] == 0), "the feature of all unknown names was never learned", "features")
-    need(learned or not len(found), "features have records, but no round was learned", "features")
-    return np.append([CONSTANT] * learned, found + BEFORE).astype(np.uint32)
+    need(count in (len(found), len(found) + 1), "cell_counts must have a number for each owner", "cell_counts")
+    return np.append([CONSTANT] * (count - len(found)), found + BEFORE).astype(np.uint32)
 
 
 def check_record(has: dict[str, AnyArray], rounds: int, mistakes: int, classes: int, limit: int) -> None:

@@ -249,9 +249,9 @@ def empty_engine(members: int, width: int | None, keep_bytes: int, *, growing: b
 def of_classes(served: ServedExample) -> ServedClass:
     """Return a prediction of a panel of two labels, whose class ids are 0 and 1, as one of several classes.
 
-    The panel of two labels has no probability of a new label: it gets 1/(t + 1) after t rounds.
+    The panel of two labels has no probability of a new label: it gets 1/(t + 2) after t rounds.
     """
-    p, new = 1 / (1 + math.exp(-min(max(served.score, -700.0), 700.0))), 1 / (served.updates + 1)
+    p, new = 1 / (1 + math.exp(-min(max(served.score, -700.0), 700.0))), 1 / (served.updates + 2)
     known = np.array([1 - p, p]) * (1 - new)
     return ServedClass(served.example, int(served.positive), np.append(known, new), served.updates)
 
