@@ -17,7 +17,7 @@ from mistakebound.learners.sklearn import not_fitted, tags
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from typing_extensions import Self
 
