@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from mistakebound.bounds import bayes_mixture, guarded_weighted_majority
+from mistakebound.bounds import bayes_mixture, guarded_plurality
 from mistakebound.rules.panel_members import MIXERS, PRIOR_OF_MEMBERS, PRIOR_OF_MIXERS
 
 OF_MIXERS = dict(zip(MIXERS, PRIOR_OF_MIXERS, strict=True))
@@ -78,8 +78,7 @@ class Standings(NamedTuple):
     def bounds(self) -> dict[str, float]:
         """The bound of each theorem on the mistakes of the panel; see ``theorems.panel``."""
         return {
-            "guarded-weighted-majority": guarded_weighted_majority(len(self.voters), self.best.mistakes)
-            + self.first_seen,
+            "guarded-weighted-majority": guarded_plurality(len(self.voters), self.best.mistakes, self.first_seen),
             # If the guard did not follow the mixture, a mistake may have a small log loss, so these rounds are added.
             "bayes-mixture": self.loss_bound / math.log(2) + self.overrides + self.first_seen,
         }
