@@ -1,0 +1,73 @@
+// Show the values of a chart at the position of the pointer, or of the arrow keys. Without this script, the page
+// shows everything but these values.
+"use strict";
+const svgNames = "http://www.w3.org/2000/svg";
+
+function nearest(points, x) {
+  let low = 0, high = points.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (points[middle][0] < x) low = middle + 1; else high = middle;
+  }
+  if (low > 0 && x - points[low - 1][0] < points[low][0] - x) low -= 1;
+  return points[low];
+}
+
+function prepare(figure) {
+  const data = JSON.parse(figure.querySelector("script").textContent);
+  const lines = data.lines.filter(line => line.points.length > 0);
+  if (lines.length === 0) return;
+  const svg = figure.querySelector(":scope > svg");
+  const cursor = document.createElementNS(svgNames, "line");
+  cursor.setAttribute("class", "cursor");
+  cursor.setAttribute("y1", data.axes.top);
+  cursor.setAttribute("y2", data.axes.bottom);
+  const box = document.createElement("div");
+  box.className = "hover";
+  box.setAttribute("role", "status");
+  const longest = lines.reduce((a, b) => (b.points.length > a.points.length ? b : a)).points;
+  let place = 0;
+
+  function show(x) {
+    const at = nearest(longest, x);
+    place = longest.indexOf(at);
+    cursor.setAttribute("x1", at[0]);
+    cursor.setAttribute("x2", at[0]);
+    svg.append(cursor);
+    box.replaceChildren();
+    const head = document.createElement("b");
+    head.textContent = data.x + ": " + at[2];
+    box.append(head);
+    for (const line of lines) {
+      const point = nearest(line.points, at[0]);
+      const row = document.createElement("div"), key = document.createElement("i");
+      key.className = "c" + line.colour;
+      row.append(key, line.name + ": " + point[3] + (point[2] === at[2] ? "" : " (at " + point[2] + ")"));
+      box.append(row);
+    }
+    figure.append(box);
+    const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+    const left = at[0] * scale;
+    const over = left + box.offsetWidth + 16 > figure.clientWidth;
+    box.style.left = Math.max(0, over ? left - box.offsetWidth - 12 : left + 12) + "px";
+    box.style.top = svg.getBoundingClientRect().top - figure.getBoundingClientRect().top + 8 + "px";
+  }
+
+  function hide() { cursor.remove(); box.remove(); }
+
+  svg.addEventListener("pointermove", event => {
+    const bounds = svg.getBoundingClientRect();
+    show((event.clientX - bounds.left) * svg.viewBox.baseVal.width / bounds.width);
+  });
+  svg.addEventListener("pointerleave", hide);
+  figure.addEventListener("blur", hide);
+  figure.addEventListener("keydown", event => {
+    if (event.key === "Escape") { hide(); return; }
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    show(longest[Math.min(Math.max(place + step, 0), longest.length - 1)][0]);
+  });
+}
+
+document.querySelectorAll("figure.chart").forEach(prepare);

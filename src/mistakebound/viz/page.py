@@ -1,0 +1,112 @@
+"""Self-contained HTML pages: nothing is loaded from elsewhere, and text from files is escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.text import escaped
+from mistakebound.viz.svg_chart import figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mistakebound.viz.chart import Chart
+
+
+def page(headline: str, lead: str, sections: Sequence[str], *, made_by: Mapping[str, str], command: str = "") -> str:
+    """Return a page.
+
+    Parameters
+    ----------
+    headline : str
+        The title and headline, as plain text.
+    lead : str
+        What the headline means: a sentence or two, as HTML.
+    sections : sequence of str
+        HTML; empty sections are left out.
+    made_by : mapping
+        The programs that made it, with their versions.
+    command : str
+        The command that makes the page again.
+    """
+    script = _read("hover.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    title = escape(escaped(headline))
+    again = f"<h2>Make this page again</h2><pre>{escape(escaped(command))}</pre>" if command else ""
+    versions = ", ".join(f"{escape(name)} {escape(version)}" for name, version in made_by.items())
+    body = [f"<header><h1>{title}</h1><p class='lead'>{lead}</p></header>", *sections, again]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width"><style>{_read("page.css")}</style></head>\n<body>\n'
+        + "\n".join(part for part in body if part)
+        + f"\n<footer>{versions}</footer>\n<script>{script}</script>\n</body></html>\n"
+    )
+
+
+@cache
+def _read(name: str) -> str:
+    return (files("mistakebound.viz") / name).read_text("utf-8")
+
+
+def section(title: str, *parts: str) -> str:
+    """Return a section with a title; empty if it has no content."""
+    body = "\n".join(part for part in parts if part)
+    return f"<section><h2>{escape(title)}</h2>\n{body}</section>" if body else ""
+
+
+def text(value: Any) -> str:
+    """Return text from a file or the user as HTML: escaped, and isolated in its writing direction."""
+    return f"<bdi>{escape(escaped(value))}</bdi>"
+
+
+def paragraph(words: str) -> str:
+    """Return a paragraph of plain text."""
+    return f"<p>{escape(escaped(words))}</p>"
+
+
+def charts(drawn: Iterable[Chart]) -> str:
+    """Return charts beside each other, as far as the page is wide enough."""
+    figures = "".join(figure(each) for each in drawn)
+    return f'<div class="charts">{figures}</div>' if figures else ""
+
+
+def cards(numbers: Mapping[str, str]) -> str:
+    """Return the most important numbers, each with its name: {name: number}."""
+    entries = "".join(f"<li><b>{escape(value)}</b>{escape(name)}</li>" for name, value in numbers.items())
+    return f'<ul class="cards">{entries}</ul>'
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]], *, numbers_from: int = 0) -> str:
+    """Return an HTML table with a head. Cells are HTML already; those from column ``numbers_from`` on are numbers."""
+    kinds = ["" if column < numbers_from else ' class="n"' for column in range(len(head))]
+    top = "".join(f"<th{kind}>{words}</th>" for kind, words in zip(kinds, head, strict=True))
+    body = "\n".join(
+        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, line, strict=True)) + "</tr>"
+        for line in lines
+    )
+    return f'<div class="wide"><table><tr>{top}</tr>\n{body}</table></div>'
+
+
+def bar_table(head: tuple[str, str], rows: Sequence[tuple[str, float]]) -> str:
+    """Return names and numbers with a bar for each number: to the right if it is above 0, to the left if below."""
+    largest = max((abs(value) for _, value in rows), default=0.0) or 1.0
+    both = any(value < 0 for _, value in rows)
+    lines = []
+    for name, value in rows:
+        width = abs(value) / largest * (50 if both else 100)
+        left = (50 - width if value < 0 else 50) if both else 0
+        colour = "c1" if value < 0 else "c0"
+        rect = f'<rect class="box {colour}" x="{left:.2f}" width="{width:.2f}" height="10"/>'
+        bar = f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{rect}</svg>'
+        lines.append(
+            f'<tr><td class="text">{text(name)}</td><td class="bar">{bar}</td><td class="n">{value:.4g}</td></tr>'
+        )
+    top = f"<tr><th>{escape(head[0])}</th><th></th><th class='n'>{escape(head[1])}</th></tr>"
+    return f'<div class="wide"><table>{top}\n{"".join(lines)}</table></div>'

@@ -1,0 +1,97 @@
+"""Choose the ticks of an axis: round numbers, powers of ten, or dates."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mistakebound.viz.chart import Scale
+
+DAY = 86_400.0
+CLOCK = (60.0, 300.0, 900.0, 1800.0, 3600.0, 3 * 3600.0, 6 * 3600.0, 12 * 3600.0, DAY, 2 * DAY, 7 * DAY, 14 * DAY)
+"""Distances of dates, as long as all ticks lie within a few months."""
+MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
+
+
+def ticks(low: float, high: float, scale: Scale = "linear") -> list[tuple[float, str]]:
+    """Return about five numbers between two limits, each with its text.
+
+    >>> ticks(0, 32_561)
+    [(0.0, '0'), (10000.0, '10k'), (20000.0, '20k'), (30000.0, '30k')]
+    >>> ticks(1, 2000, "log")
+    [(1.0, '1'), (10.0, '10'), (100.0, '100'), (1000.0, '1k')]
+    >>> ticks(0, 500, "symlog")
+    [(0.0, '0'), (10.0, '10'), (100.0, '100')]
+    >>> [name for _, name in ticks(1.7e9, 1.7001e9, "date")]
+    ['2023-11-15 00:00', '2023-11-15 06:00', '2023-11-15 12:00', '2023-11-15 18:00', '2023-11-16 00:00']
+    """
+    if scale == "date":
+        return dates(low, high)
+    if scale == "log":
+        return [(value, brief(value)) for value in powers_of_ten(low, high)]
+    if scale == "symlog" and high > 20:
+        below = [0.0] if low <= 0 else []
+        return [(value, brief(value)) for value in [*below, *powers_of_ten(max(low, 10.0), high)]]
+    return [(value, brief(value)) for value in round_numbers(low, high)]
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Return about five multiples of 1, 2 or 5 times a power of ten.
+
+    >>> round_numbers(0.0, 0.9)
+    [0.0, 0.2, 0.4, 0.6, 0.8]
+    """
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if (high - low) / step <= 5.5)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = max(0, -math.floor(math.log10(step)))
+    return [round(k * step, digits) + 0.0 for k in range(first, last + 1)]
+
+
+def powers_of_ten(low: float, high: float) -> list[float]:
+    """Return powers of ten between two limits; with less than two of them, also their doubles and fivefolds."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, (last - first) // 6)
+    whole = [10.0**k for k in range(first, last + 1, every)]
+    found = [value for value in whole if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    if len(found) >= 2:
+        return found
+    return [v for k in range(first, last + 1) for v in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if low <= v <= high]
+
+
+def dates(low: float, high: float) -> list[tuple[float, str]]:
+    """Return about five dates: days or hours within a few months, otherwise months or years."""
+    length = high - low
+    if length / CLOCK[-1] <= 6:
+        step = next(step for step in CLOCK if length / step <= 6)
+        first = math.ceil(low / step)
+        found = [k * step for k in range(first, math.floor(high / step) + 1)]
+        form = "%Y-%m-%d" if step >= DAY else "%Y-%m-%d %H:%M" if length > DAY / 2 else "%H:%M"
+        return [(value, f"{_date(value):{form}}") for value in found]
+    step_months = next((step for step in MONTHS if length / (step * 30.4 * DAY) <= 6), MONTHS[-1])
+    begin = _date(low)
+    number = -(-(begin.year * 12 + begin.month - 1) // step_months) * step_months
+    listed = []
+    while (value := datetime(number // 12, number % 12 + 1, 1, tzinfo=timezone.utc).timestamp()) <= high:
+        if value >= low:
+            listed.append((value, f"{_date(value):{'%Y' if step_months >= 12 else '%Y-%m'}}"))
+        number += step_months
+    return listed
+
+
+def _date(seconds: float) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds)
+
+
+def brief(number: float) -> str:
+    """Return a number in a short form.
+
+    >>> [brief(number) for number in (0, 500, 20_000, 3_000_000, 0.25, 1e-05)]
+    ['0', '500', '20k', '3M', '0.25', '1e-05']
+    """
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= unit and number % (unit / 10) == 0:
+            return f"{number / unit:g}{letter}"
+    return f"{number:.6g}"

@@ -1,0 +1,131 @@
+"""Charts as records: their colours, limits and ticks, and both ways to draw them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from mistakebound.viz.chart import DARK, LIGHT, Axis, Band, Boxes, Chart, Level, Line, Mark, coloured, limits
+from mistakebound.viz.figure import PAGE, draw, spread
+from mistakebound.viz.page import bar_table, charts, page
+from mistakebound.viz.svg_chart import MOST_POINTS, figure
+from mistakebound.viz.ticks import ticks
+
+
+def chart(*marks: Mark, **options: Any) -> Chart:
+    return Chart("A title", options.pop("x", Axis("rounds")), options.pop("y", Axis("mistakes")), marks, **options)
+
+
+EVERYTHING = chart(
+    Line("ours", [1, 2, 3], [1, 4, 9], step=True, dots=True),
+    Line("guide", [1, 3], [0, 0], guide=True),
+    Level("bound", 10.0, colour=0),
+    Level("then", 2.0, along="x"),
+    Band("band", [1, 2, 3], [0, 1, 2], [2, 3, 4]),
+    Boxes("bars", [(1, 2, 0, 3)]),
+    note="A note.",
+)
+
+
+def hover_data(html: str) -> dict:
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', html)[1])
+
+
+def test_colours_are_assigned_in_order_and_can_be_shared() -> None:
+    assert [number for _, number in coloured(EVERYTHING)] == [0, None, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_colours_have_a_contrast_of_at_least_4_5_to_the_page(palette) -> None:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    ground = luminance(PAGE[palette is DARK])
+    for colour in palette:
+        high, low = sorted((luminance(colour), ground), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5, colour
+
+
+def test_limits_leave_space_above_and_reach_levels() -> None:
+    (left, right), (low, high) = limits(EVERYTHING)
+    assert (left, right) == (1, 3)
+    assert low == 0
+    assert 10 < high < 11
+    fixed = chart(Line("", [0, 5], [1, 9]), y=Axis("", low=0, high=1))
+    assert limits(fixed)[1] == (0, 1)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "symlog", "date"])
+@pytest.mark.parametrize("points", [([], []), ([5], [5]), ([0, 0], [0, 0]), ([1, 2], [math.nan, math.inf])])
+def test_charts_of_almost_nothing_can_be_drawn(scale, points) -> None:
+    found = chart(
+        Line("x", *points), x=Axis("rounds", scale), y=Axis("mistakes", scale if scale != "date" else "linear")
+    )
+    assert "nan" not in figure(found).lower()
+    draw(found)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "scale"),
+    [
+        (0, 1, "linear"),
+        (-3, 7.5, "linear"),
+        (0.001, 0.0012, "linear"),
+        (1, 1e9, "log"),
+        (2, 7, "log"),
+        (0, 15, "symlog"),
+    ]
+    + [(1.5e9, 1.5e9 + 10.0**k, "date") for k in range(2, 10)],
+)
+def test_ticks_are_few_and_inside(low, high, scale) -> None:
+    found = ticks(low, high, scale)
+    assert 2 <= len(found) <= 11
+    assert all(low * (1 - 1e-9) <= value <= high * (1 + 1e-9) or low <= 0 for value, _ in found)
+    names = [name for _, name in found]
+    assert len(set(names)) == len(names)
+
+
+def test_both_drawings_show_every_mark() -> None:
+    html = figure(EVERYTHING)
+    for tag, count in (("polyline", 2), ("polygon", 1), ('rect class="box c3"', 2), ("circle", 3)):
+        assert html.count(f"<{tag}") == count, tag
+    assert [line["name"] for line in hover_data(html)["lines"]] == ["ours"]
+    (axes,) = draw(EVERYTHING).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ours", "bound", "then", "band", "bars"]
+    assert axes.get_xlabel() == "rounds"
+
+
+def test_long_lines_keep_their_ends_and_few_points() -> None:
+    n = 50_000
+    html = figure(chart(Line("long", range(1, n + 1), range(n)), x=Axis("rounds", "log")))
+    points = hover_data(html)["lines"][0]["points"]
+    assert len(points) <= MOST_POINTS
+    assert (points[0][2], points[-1][2]) == ("1", "50,000")
+    assert points[-1][3] == "49,999"
+
+
+def test_text_is_escaped_everywhere() -> None:
+    bad = "</script><b>&\x1b"
+    found = Chart(bad, Axis(bad), Axis(bad, ticks=[(0, bad)]), [Line(bad, [0, 1], [0, 1])])
+    html = page(bad, "lead", [charts([found]), bar_table(("a", "b"), [(bad, -1.0), ("x", 2.0)])], made_by={"x": "1"})
+    assert "<b>&" not in html
+    assert "\x1b" not in html
+    assert html.count("</script>") == 2
+    assert hover_data(html)["lines"][0]["name"].startswith("</script><b>&")
+    draw(Chart("$x", Axis("$"), Axis("$"), [Line("a $b$ $", [0, 1], [0, 1])])).savefig("/dev/null", format="png")
+
+
+def test_labels_at_the_ends_do_not_overlap() -> None:
+    assert spread([0.1, 0.5], 0.05) == [0.1, 0.5]
+    places = spread([0.5] * 10 + [0.9], 0.05)
+    assert all(b - a > 0.0499 for a, b in pairwise(places))
+    many = chart(*(Line(f"learner {k}", [1, 2], [0, 100 + k]) for k in range(10)), end_labels=True)
+    (axes,) = draw(many).axes
+    assert [each.get_text() for each in axes.texts] == [f"learner {k}" for k in range(10)]
