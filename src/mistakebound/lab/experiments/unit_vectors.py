@@ -1,0 +1,46 @@
+"""The adversary of unit vectors: the bound of the Perceptron cannot be improved."""
+
+from __future__ import annotations
+
+import mistakebound as mb
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.viz.chart import Axis, Chart, Line
+
+
+@experiment(
+    "unit-vectors",
+    title="The bound of the Perceptron is tight",
+    claim="An adversary forces k mistakes from any deterministic learner, although a vector of norm 1 separates the "
+    "labels with margin γ = 1/√k. Novikoff's theorem allows the Perceptron (1/γ)² = k mistakes, and it makes k.",
+    setting="In round i the adversary shows the unit vector e_i, and the label is the opposite of the prediction. Then "
+    "the same k examples are shown three more times, with the same labels.",
+    theorems=("novikoff",),
+)
+def unit_vectors(*, k: int = 400) -> Findings:
+    """Play the adversary with several k, up to the one that is passed, against the Perceptron."""
+    sizes = sorted({max(1, round(k * share)) for share in (0.05, 0.1, 0.25, 0.5, 0.75, 1)})
+    rows, checks = [], []
+    for size in sizes:
+        learner = mb.Perceptron()
+        played = mb.adversaries.UnitVectors(size).play(learner)
+        later = sum(learner.run(played.X, played.y).mistakes for _ in range(3))
+        certificate = learner.certify(theorem="novikoff", comparator=played.comparator)
+        rows.append((size, played.mistakes, later, certificate.bound))
+        checks += [
+            Check(f"k = {size}: the adversary forces k mistakes", played.mistakes == size, f"{played.mistakes}"),
+            Check(f"k = {size}: there are no others", later == 0, f"{later}"),
+            certified(f"k = {size}", certificate),
+        ]
+    chart = Chart(
+        "Mistakes of the Perceptron against the adversary",
+        Axis("k = 1/γ²", low=0),
+        Axis("mistakes", low=0),
+        [
+            Line("mistakes", sizes, [row[1] for row in rows], dots=True),
+            Line("bound of Novikoff", sizes, [row[3] for row in rows], dashed=True),
+        ],
+    )
+    table = Table("Mistakes forced by the adversary", ("k", "mistakes", "mistakes later", "bound"), rows)
+    _, mistakes, _, bound = rows[-1]
+    conclusion = f"With k = {k} the Perceptron makes {mistakes} mistakes, and the theorem allows {bound:g}."
+    return Findings(conclusion, checks, [table], [chart])
