@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": "model",
     "verify": "verify",
     "bound": "bound",
+    "lab": "lab",
     "bench": "bench",
     "version": "installation",
     "completion": "installation",
@@ -134,6 +135,7 @@ def main() -> None:
       mistakebound run train.vw.gz --certificate c.json  also write a certificate
       mistakebound verify c.json train.vw.gz             check the certificate
       mistakebound bound littlestone --n 100 --r 2       compute a bound
+      mistakebound lab disjunctions                      watch a theorem hold
       mistakebound bench                                 measure the speed
       mistakebound completion bash                       complete with Tab
 

@@ -157,12 +157,17 @@ def picture_maker(name: str) -> Any:
     """Return a function of ``viz.plot``. Raise at once if matplotlib is missing, before files are read."""
     from mistakebound.viz import plot  # noqa: PLC0415 - few runs draw a picture
 
+    require_matplotlib()
+    return getattr(plot, name)
+
+
+def require_matplotlib() -> None:
+    """Raise an error that names the package to install, if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401, PLC0415
     except ImportError:
         message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
         raise ModuleNotFoundError(message) from None
-    return getattr(plot, name)
 
 
 def can_be_drawn() -> bool:

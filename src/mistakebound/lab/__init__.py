@@ -6,12 +6,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.text import did_you_mean
-from mistakebound.errors import InputError
+from mistakebound.errors import InputError, add_file_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
     from mistakebound.lab.experiment import Experiment, Result
 
-EXPERIMENTS = ("unit-vectors",)
+EXPERIMENTS = (
+    "unit-vectors",
+    "panel-of-experts",
+    "disjunctions",
+    "learning-rate",
+    "beta",
+    "signed-targets",
+    "pnorm",
+    "disjunction-adversary",
+    "halving",
+    "potential",
+)
 """Names of the experiments, in the order of the list; each has a module of its own in ``experiments/``."""
 
 
@@ -54,3 +68,31 @@ def run(name: str, **sizes: Any) -> Result:
     (True, (25, 25, 0))
     """
     return get(name).run(**sizes)
+
+
+def report(results: Result | Iterable[Result], path: str | PathLike[str], *, command: str = "") -> None:
+    """Write one self-contained HTML page about the results of experiments.
+
+    Parameters
+    ----------
+    results : Result, or iterable of Result
+        What ``run`` returned.
+    path : str or path
+        The HTML file.
+    command : str
+        The command that makes the page again; it is shown at the end of the page.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, mistakebound as mb
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lab.html"
+    >>> mb.lab.report(mb.lab.run("unit-vectors", k=25), path)
+    >>> "k = 25: 25" in path.read_text("utf-8")
+    True
+    """
+    from mistakebound.lab.experiment import Result  # noqa: PLC0415 - names() needs nothing else
+    from mistakebound.lab.results_page import results_page  # noqa: PLC0415
+
+    several = [results] if isinstance(results, Result) else list(results)
+    with add_file_name(str(path)), open(path, "w", encoding="utf-8") as file:
+        file.write(results_page(several, command))

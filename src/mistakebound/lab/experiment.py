@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import time
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.json_numbers import finite
-from mistakebound._support.text import did_you_mean
+from mistakebound._support.text import did_you_mean, many
 from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,13 +84,17 @@ class Result:
 
         return draw(self.charts, dark=dark)
 
-    def to_json(self) -> str:
-        """Return everything but the charts as JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the charts as lists, dicts, texts and numbers."""
         data = {name: getattr(self, name) for name in ("name", "title", "claim", "setting", "theorems", "conclusion")}
         data |= {"sizes": dict(self.sizes), "holds": self.holds, "seconds": self.seconds}
         data["checks"] = [check._asdict() for check in self.checks]
         data["tables"] = [{**table._asdict(), "rows": [list(row) for row in table.rows]} for table in self.tables]
-        return json.dumps(finite(data), indent=2)
+        return data
+
+    def to_json(self) -> str:
+        """Return everything but the charts as JSON."""
+        return json.dumps(finite(self.to_dict()), indent=2)
 
 
 @dataclass(frozen=True)
@@ -101,11 +107,23 @@ class Experiment:
     setting: str
     theorems: tuple[str, ...]
     function: Callable[..., Findings] = field(repr=False)
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    """Sizes at which the experiment takes well below a second; empty if the default ones do."""
 
     @property
     def defaults(self) -> dict[str, Any]:
         """The parameters with their defaults."""
         return {name: each.default for name, each in inspect.signature(self.function).parameters.items()}
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the claim."""
+        return self.claim.split(". ")[0].rstrip(".") + "."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known before the experiment is run."""
+        names = ("name", "title", "claim", "setting", "theorems")
+        return {name: getattr(self, name) for name in names} | {"sizes": self.defaults, "quick": dict(self.quick)}
 
     def run(self, **sizes: Any) -> Result:
         """Measure the claim, with other sizes than the default ones if they are passed."""
@@ -115,7 +133,10 @@ class Experiment:
                 known = f"its sizes are {', '.join(defaults)}"
                 message = f"{self.name} has no size {name!r}{did_you_mean(name, list(defaults))}; {known}"
                 raise InputError(message)
-            if isinstance(defaults[name], int) and (isinstance(value, bool) or value != int(value)):
+            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+                message = f"{name} must be a number, got {value!r}"
+                raise InputError(message)
+            if isinstance(defaults[name], int) and not float(value).is_integer():
                 message = f"{name} must be a whole number, got {value!r}"
                 raise InputError(message)
         used = {name: type(default)(sizes.get(name, default)) for name, default in defaults.items()}
@@ -129,16 +150,64 @@ class Experiment:
 
 
 def experiment(
-    name: str, *, title: str, claim: str, setting: str, theorems: Sequence[str] = ()
+    name: str,
+    *,
+    title: str,
+    claim: str,
+    setting: str,
+    theorems: Sequence[str] = (),
+    quick: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Findings]], Experiment]:
     """Make an experiment of a function whose parameters are sizes and a seed."""
 
     def made(function: Callable[..., Findings]) -> Experiment:
-        return Experiment(name, title, claim, setting, tuple(theorems), function)
+        return Experiment(name, title, claim, setting, tuple(theorems), function, dict(quick or {}))
 
     return made
 
 
-def certified(who: str, certificate: Certificate) -> Check:
-    """Return the check that a certificate holds."""
-    return Check(f"{who}: the theorem {certificate.theorem}", certificate.status == "holds", certificate.meaning())
+def certified(who: str, *certificates: Certificate) -> Check:
+    """Return the check that certificates of one theorem hold. It reports the one that is nearest to its bound."""
+    theorem = f"{who}: the theorem {certificates[0].theorem}"
+    failed = [each for each in certificates if each.status != "holds"]
+    if failed:
+        return Check(theorem, False, f"{failed[0].status}: {failed[0].meaning()}")
+    nearest = max(certificates, key=lambda each: _counted(each) / max(each.bound, 1e-9))
+    words = f"{cell(_counted(nearest))} mistakes in {many(nearest.rounds, 'round')}, bound {cell(nearest.bound)}"
+    several = f"{len(certificates)} certificates hold; nearest to its bound: " if len(certificates) > 1 else ""
+    return Check(theorem, True, several + words)
+
+
+def _counted(certificate: Certificate) -> float:
+    """Return the mistakes that the theorem is about."""
+    return certificate.mistakes if certificate.expected is None else certificate.expected
+
+
+def doublings(least: int, most: int, factor: int = 2) -> list[int]:
+    """Return ascending sizes up to ``most``, each at least ``factor`` times the one before, from about ``least``.
+
+    >>> doublings(16, 100), doublings(16, 16), doublings(3, 100, 4)
+    ([25, 50, 100], [16], [6, 25, 100])
+    """
+    found = [most]
+    while found[-1] // factor >= least:
+        found.append(found[-1] // factor)
+    return found[::-1]
+
+
+def cell(value: Any) -> str:
+    """Return the text of a cell of a table.
+
+    >>> [cell(value) for value in (20_000, 0.12345, 1234.5, float("inf"), None, "holds")]
+    ['20,000', '0.1235', '1,234.5', '∞', '–', 'holds']
+    """
+    if value is None or isinstance(value, str):
+        return value or "–"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return str(value)
+    number = float(value)
+    if not math.isfinite(number):
+        return "–" if math.isnan(number) else "∞" if number > 0 else "−∞"
+    if number == round(number) and abs(number) < 1e15:
+        return f"{number:,.0f}"
+    return f"{number:,.1f}" if abs(number) >= 1000 else f"{number:.4g}"

@@ -171,7 +171,8 @@ def _limits(axis: Axis, values: Sequence[float], space: float) -> tuple[float, f
     if high <= low:
         high = 10 * low if axis.scale == "log" else low + 1.0
     if axis.scale == "log":
-        return low, high if axis.high is not None else high * (high / low) ** space
+        far = (high / low) ** space
+        return low if axis.low is not None else low / far, high if axis.high is not None else high * far
     margin = (high - low) * space
     below = low if axis.low is not None or 0 <= low <= margin else low - margin
     return below, high if axis.high is not None else high + margin

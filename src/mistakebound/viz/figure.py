@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.viz.chart import DARK, LIGHT, LINEAR_UP_TO, Band, Boxes, Chart, Level, Line, coloured, limits
+from mistakebound.viz.ticks import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ def draw_on(axes: Any, chart: Chart, *, dark: bool = False) -> None:
     if ends:
         _label_ends(axes, ends)
     elif axes.get_legend_handles_labels()[0]:
-        beside = len(axes.get_legend_handles_labels()[0]) > 6
+        beside = len(axes.get_legend_handles_labels()[0]) > 5
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
         axes.legend(fontsize="small", frameon=False, labelcolor=INK[dark], **place)
 
@@ -146,6 +147,11 @@ def _set_limits(axes: Any, chart: Chart) -> None:
         limits(chart), (chart.x, chart.y), (axes.set_xlim, axes.set_ylim), strict=True
     ):
         set_limit(*_values(axis, (low, high)))
+    for (low, high), axis, name in zip(limits(chart), (chart.x, chart.y), "xy", strict=True):
+        if axis.scale in ("log", "symlog") and not axis.ticks:  # matplotlib would write 10¹, 2 × 10¹, ...
+            at, names = zip(*ticks(low, high, axis.scale), strict=True)
+            getattr(axes, f"set_{name}ticks")(at, names)
+            getattr(axes, f"set_{name}ticks")([], minor=True)
 
 
 def _label_ends(axes: Any, ends: list[tuple[Line, str]]) -> None:

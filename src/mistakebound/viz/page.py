@@ -55,10 +55,11 @@ def _read(name: str) -> str:
     return (files("mistakebound.viz") / name).read_text("utf-8")
 
 
-def section(title: str, *parts: str) -> str:
-    """Return a section with a title; empty if it has no content."""
+def section(title: str, *parts: str, anchor: str = "") -> str:
+    """Return a section with a title; empty if it has no content. Links can lead to its anchor."""
     body = "\n".join(part for part in parts if part)
-    return f"<section><h2>{escape(title)}</h2>\n{body}</section>" if body else ""
+    place = f' id="{escape(anchor)}"' if anchor else ""
+    return f"<section{place}><h2>{escape(title)}</h2>\n{body}</section>" if body else ""
 
 
 def text(value: Any) -> str:
@@ -83,9 +84,14 @@ def cards(numbers: Mapping[str, str]) -> str:
     return f'<ul class="cards">{entries}</ul>'
 
 
-def table(head: Sequence[str], lines: Iterable[Sequence[str]], *, numbers_from: int = 0) -> str:
-    """Return an HTML table with a head. Cells are HTML already; those from column ``numbers_from`` on are numbers."""
-    kinds = ["" if column < numbers_from else ' class="n"' for column in range(len(head))]
+def table(
+    head: Sequence[str], lines: Iterable[Sequence[str]], *, numbers_from: int = 0, words: Sequence[int] = ()
+) -> str:
+    """Return an HTML table with a head. Cells are HTML already.
+
+    Those from column ``numbers_from`` on are numbers, except for the columns ``words``.
+    """
+    kinds = ["" if column < numbers_from or column in words else ' class="n"' for column in range(len(head))]
     top = "".join(f"<th{kind}>{words}</th>" for kind, words in zip(kinds, head, strict=True))
     body = "\n".join(
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, line, strict=True)) + "</tr>"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mistakebound as mb
+from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.viz.chart import Axis, Chart, Line
+from mistakebound.viz.chart import Axis, Chart
 
 
 @experiment(
@@ -15,32 +16,33 @@ from mistakebound.viz.chart import Axis, Chart, Line
     setting="In round i the adversary shows the unit vector e_i, and the label is the opposite of the prediction. Then "
     "the same k examples are shown three more times, with the same labels.",
     theorems=("novikoff",),
+    quick={"k": 40},
 )
 def unit_vectors(*, k: int = 400) -> Findings:
     """Play the adversary with several k, up to the one that is passed, against the Perceptron."""
     sizes = sorted({max(1, round(k * share)) for share in (0.05, 0.1, 0.25, 0.5, 0.75, 1)})
-    rows, checks = [], []
+    rows, certificates = [], []
     for size in sizes:
         learner = mb.Perceptron()
         played = mb.adversaries.UnitVectors(size).play(learner)
         later = sum(learner.run(played.X, played.y).mistakes for _ in range(3))
-        certificate = learner.certify(theorem="novikoff", comparator=played.comparator)
-        rows.append((size, played.mistakes, later, certificate.bound))
-        checks += [
-            Check(f"k = {size}: the adversary forces k mistakes", played.mistakes == size, f"{played.mistakes}"),
-            Check(f"k = {size}: there are no others", later == 0, f"{later}"),
-            certified(f"k = {size}", certificate),
-        ]
+        certificates.append(learner.certify(theorem="novikoff", comparator=played.comparator))
+        rows.append((size, played.mistakes, later, certificates[-1].bound))
+    _, mistakes, _, allowed = rows[-1]
+    checks = [
+        Check("the adversary forces k mistakes, for each k", [row[1] for row in rows] == sizes, f"k = {k}: {mistakes}"),
+        Check("there are no others later", all(row[2] == 0 for row in rows), f"{sum(row[2] for row in rows)}"),
+        certified("Perceptron", *certificates),
+    ]
     chart = Chart(
         "Mistakes of the Perceptron against the adversary",
         Axis("k = 1/γ²", low=0),
         Axis("mistakes", low=0),
         [
-            Line("mistakes", sizes, [row[1] for row in rows], dots=True),
-            Line("bound of Novikoff", sizes, [row[3] for row in rows], dashed=True),
+            measured("mistakes", sizes, [row[1] for row in rows]),
+            bound("bound of Novikoff", sizes, [row[3] for row in rows]),
         ],
     )
     table = Table("Mistakes forced by the adversary", ("k", "mistakes", "mistakes later", "bound"), rows)
-    _, mistakes, _, bound = rows[-1]
-    conclusion = f"With k = {k} the Perceptron makes {mistakes} mistakes, and the theorem allows {bound:g}."
+    conclusion = f"With k = {k} the Perceptron makes {mistakes} mistakes, and the theorem allows {allowed:g}."
     return Findings(conclusion, checks, [table], [chart])

@@ -1,0 +1,128 @@
+"""Show the results of experiments in a terminal, with rich."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from mistakebound._support.text import escaped, many
+from mistakebound.lab.experiment import cell
+from mistakebound.viz.chart import LIGHT
+from mistakebound.viz.text_chart import text_chart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound.lab.experiment import Result
+    from mistakebound.lab.experiment import Table as Rows
+
+COLOURS = ("blue", "dark_orange3", "green", "magenta", "yellow", "purple", "white")
+"""Colours of a terminal for the marks of a chart, in the order of `LIGHT`."""
+WIDE = 100
+
+
+def show(result: Result, *, drawn: bool) -> None:
+    """Show one experiment: claim, setting, a chart, tables, checks and the verdict."""
+    console = console_of()
+    console.print(Text(result.title, style="bold"))
+    console.print()
+    for name, words in (("Claim", result.claim), ("Setting", result.setting)):
+        console.print(hanging(f"{name}:", words))
+    console.print()
+    if result.charts:
+        show_chart(console, result, drawn=drawn)
+    for table in result.tables:
+        console.print(as_table(table))
+    for check in result.checks:
+        console.print(hanging(*mark(holds=check.holds), check.statement, check.measured))
+    console.print()
+    console.print(hanging("Result:", result.conclusion))
+    console.print(verdict(result))
+    console.print(Text(f"to repeat: {result.command}", style="dim"), soft_wrap=True)
+
+
+def console_of() -> Console:
+    """Return rich's console for standard output. Text in a file or a pipe is as wide as a page."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def show_chart(console: Console, result: Result, *, drawn: bool) -> None:
+    """Show the first chart as text, and how to see the others."""
+    for pieces in text_chart(result.charts[0], width=min(console.width, 90) - 2):
+        line = Text("  ")
+        for text, colour in pieces:
+            line.append(text, style="" if colour is None else COLOURS[colour % len(LIGHT)])
+        line.rstrip()
+        console.print(line, no_wrap=True)
+    if not drawn:
+        number = f"the first of {len(result.charts)} charts; " if len(result.charts) > 1 else ""
+        console.print(Text(f"  {number}--plot FILE.png draws {'all' if number else 'it'}", style="dim"))
+    console.print()
+
+
+def as_table(rows: Rows) -> Any:
+    """Return a table of rich. Columns of numbers are aligned at the right."""
+    table = Table(title=rows.title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, name in enumerate(rows.columns):
+        words = any(isinstance(row[place], str) for row in rows.rows)
+        table.add_column(Text(name), justify="left" if words else "right", overflow="fold")
+    for row in rows.rows:
+        table.add_row(*(Text(escaped(cell(value))) for value in row))
+    return table
+
+
+def hanging(first: str | Text, *words: str | Text) -> Any:
+    """Return words beside a name or a sign; later lines are indented. A second text is dim, in brackets."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    body = Text(str(words[0]))
+    for more in words[1:]:
+        body.append(f" ({more})" if more else "", style="dim")
+    grid.add_row(first, body)
+    return Padding(grid, 0)
+
+
+def mark(*, holds: bool) -> tuple[Text]:
+    """Return the sign of a check."""
+    return (Text("✓", style="green") if holds else Text("✗", style="bold red"),)
+
+
+def verdict(result: Result) -> Text:
+    """Return whether the checks hold, and the time."""
+    failed = sum(not check.holds for check in result.checks)
+    checks = many(len(result.checks), "check")
+    time = f" ({result.seconds:.1f} s)"
+    if failed:
+        return Text.assemble((f"✗ {failed} of {checks} fail", "bold red"), time)
+    return Text.assemble((f"✓ all {checks} hold", "bold green"), time)
+
+
+def show_all(results: Sequence[Result]) -> None:
+    """Show one line for each experiment, and the checks that fail."""
+    console = console_of()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("experiment", "claim", "verdict"):
+        table.add_column(name, overflow="fold")
+    table.add_column("seconds", justify="right")
+    for result in results:
+        failed = sum(not check.holds for check in result.checks)
+        text = f"✗ {failed} of {len(result.checks)} fail" if failed else f"✓ {many(len(result.checks), 'check')}"
+        style = "bold red" if failed else "green"
+        table.add_row(Text(result.name), Text(result.title), Text(text, style=style), f"{result.seconds:.1f}")
+    console.print(table)
+    for result in results:
+        for check in result.checks:
+            if not check.holds:
+                console.print(hanging(*mark(holds=False), f"{result.name}: {check.statement}", check.measured))
+    wrong = [result.name for result in results if not result.holds]
+    seconds = sum(result.seconds for result in results)
+    checks = sum(len(result.checks) for result in results)
+    words = f"all {many(len(results), 'experiment')} hold: {many(checks, 'check')}, {seconds:.1f} s"
+    console.print(Text(f"✗ {len(wrong)} of {many(len(results), 'experiment')} fail" if wrong else f"✓ {words}"))

@@ -1,0 +1,78 @@
+"""The p-norm Perceptron: p = 2 is the Perceptron, p = 2 ln n behaves like Winnow."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.lab.charts import bound, measured
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import Stream, check_whole, generator
+from mistakebound.theorems.base import indicator
+from mistakebound.theorems.pnorm import dual_norm
+from mistakebound.viz.chart import Axis, Chart
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import FloatArray
+
+COLUMNS = ("target", "p", "mistakes", "bound", "‖u‖_q", "rounds")
+
+
+@experiment(
+    "pnorm",
+    title="From the Perceptron to Winnow with one parameter",
+    claim="The p-norm Perceptron makes at most (p−1)(X‖u‖_q/γ)² mistakes, where ‖x‖_p ≤ X and 1/p + 1/q = 1. With "
+    "p = 2 it is the Perceptron, which is good if the target is dense and examples are sparse. With p = 2 ln n its "
+    "bound is like that of Winnow, which is good if the target is sparse and examples are dense.",
+    setting="Sparse target: n experts say −1 or +1, and the label is the majority of k of them. Dense target: every "
+    "feature has a weight −1 or +1, k features of an example are −1 or +1, the others are 0; the label is the sign.",
+    theorems=("pnorm",),
+    quick={"n": 64},
+)
+def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
+    """Measure several p on a stream with a sparse target and on one with a dense target."""
+    check_whole(n=(n, 60), k=(k, 1, n // 20))
+    powers = sorted({2.0, 2.5, 3.0, 4.0, 6.0, round(2 * math.log(n), 2)})
+    rows, checks, charts, ends = [], [], [], []
+    for name, dense in (("sparse", False), ("dense", True)):
+        radius, norm = (k, n) if dense else (n, k)  # numbers of entries ±1 of x and of u
+        bounds = [mb.bounds.pnorm(p, radius ** (1 / p), dual_norm(np.ones(norm), p), 1.0) for p in powers]
+        stream = (_dense if dense else mb.streams.panel)(n, k, int(1.5 * max(bounds)), seed)
+        u = stream.target if dense else indicator(stream.target, n)
+        certificates = []
+        for p in powers:
+            learner = mb.PNormPerceptron(p)
+            mistakes = learner.run(stream.X, stream.y).mistakes
+            certificates.append(learner.certify("pnorm", comparator=u, X=stream.X, y=stream.y))
+            rows.append((name, p, mistakes, certificates[-1].bound, dual_norm(u, p), len(stream)))
+        here = rows[-len(powers) :]
+        checks.append(certified(f"{name} target", *certificates))
+        first, last = here[0], here[-1]
+        ends.append((first, last))
+        best, other = (first, last) if dense else (last, first)
+        compared = f"{best[2]} and {other[2]} mistakes; bounds {best[3]:.4g} and {other[3]:.4g}"
+        better = best[2] < other[2] and best[3] < other[3]
+        checks.append(Check(f"{name} target: p = {best[1]:g} is better than p = {other[1]:g}", better, compared))
+        lines = [
+            measured("mistakes", powers, [row[2] for row in here], 0),
+            bound("bound", powers, [row[3] for row in here], 0),
+        ]
+        charts.append(Chart(f"A {name} target", Axis("p"), Axis("mistakes", "log"), lines))
+    conclusion = " ".join(
+        f"On the {first[0]} target, p = 2 makes {first[2]:,} mistakes, and p = {last[1]:g} makes {last[2]:,}."
+        for first, last in ends
+    )
+    return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, rows)], charts)
+
+
+def _dense(n: int, k: int, rounds: int, seed: int) -> Stream:
+    """Return a stream whose target is −1 or +1 on every feature, and whose examples have k (odd) features."""
+    rng = generator(seed, 4)
+    u: FloatArray = rng.choice([-1.0, 1.0], n)
+    X = np.zeros((rounds, n))
+    at = rng.random((rounds, n)).argpartition(k, axis=1)[:, :k]
+    np.put_along_axis(X, at, rng.choice([-1.0, 1.0], (rounds, k)), axis=1)
+    return Stream(X, np.where(X @ u > 0, 1, -1), u, 1.0)
