@@ -173,7 +173,10 @@ def certified(who: str, *certificates: Certificate) -> Check:
     if failed:
         return Check(theorem, False, f"{failed[0].status}: {failed[0].meaning()}")
     nearest = max(certificates, key=lambda each: _counted(each) / max(each.bound, 1e-9))
-    words = f"{cell(_counted(nearest))} mistakes in {many(nearest.rounds, 'round')}, bound {cell(nearest.bound)}"
+    counted = many(nearest.mistakes, "mistake")
+    if nearest.expected is not None:
+        counted = f"{cell(nearest.expected)} expected mistakes"
+    words = f"{counted} in {many(nearest.rounds, 'round')}, bound {cell(nearest.bound)}"
     several = f"{len(certificates)} certificates hold; nearest to its bound: " if len(certificates) > 1 else ""
     return Check(theorem, True, several + words)
 

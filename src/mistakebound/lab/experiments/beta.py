@@ -38,7 +38,7 @@ def beta(*, n: int = 64, rounds: int = 4000, seed: int = 0) -> Findings:
             m = int(ledger.expert_mistakes.min())
             rows.append((noise, m, each, ledger.mistakes, certificates[-1].bound))
         here = rows[-len(BETAS) :]
-        name = f"noise {noise:.0%}, m = {here[0][1]}"
+        name = f"noise {100 * noise:g} %, m = {here[0][1]}"
         checks.append(certified(name, *certificates))
         lines.append(measured(name, BETAS, [row[3] for row in here], colour))
         lines.append(bound(f"bound, m = {here[0][1]}", BETAS, [row[4] for row in here], colour))
@@ -54,8 +54,8 @@ def beta(*, n: int = 64, rounds: int = 4000, seed: int = 0) -> Findings:
         f"Mistakes of Weighted Majority over {n} experts", Axis("β", low=0, high=1), Axis("mistakes", "log"), lines
     )
     conclusion = (
-        f"The smallest bound is at {shown}. Measured, the choice matters less: with {NOISE[-1]:.0%} noise the best "
-        f"expert makes {best[-1][1]} mistakes, and Weighted Majority between {min(row[3] for row in here)} and "
+        f"The smallest bound is at {shown}. Measured, the choice matters less: with {100 * NOISE[-1]:g} % noise the "
+        f"best expert makes {best[-1][1]} mistakes, and Weighted Majority between {min(row[3] for row in here)} and "
         f"{max(row[3] for row in here)}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, rows)], [chart])

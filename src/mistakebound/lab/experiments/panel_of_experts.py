@@ -45,9 +45,7 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
             measured("Winnow", sizes, fast, 1),
             bound("2k² ln n", sizes, fast_bounds, 1),
         ]
-        charts.append(
-            Chart(f"The majority of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), lines)
-        )
+        charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), lines))
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)
     conclusion = (
         f"For k = {k} the bounds cross at n = {crossings[-1][1]}. Measured, {crossings[-1][2]}. With n = {n}, Winnow "

@@ -28,7 +28,7 @@ COLUMNS = ("target", "p", "mistakes", "bound", "‖u‖_q", "rounds")
     "p = 2 it is the Perceptron, which is good if the target is dense and examples are sparse. With p = 2 ln n its "
     "bound is like that of Winnow, which is good if the target is sparse and examples are dense.",
     setting="Sparse target: n experts say −1 or +1, and the label is the majority of k of them. Dense target: every "
-    "feature has a weight −1 or +1, k features of an example are −1 or +1, the others are 0; the label is the sign.",
+    "feature has a weight −1 or +1, 2k + 1 features of an example are −1 or +1, the label is the sign.",
     theorems=("pnorm",),
     quick={"n": 64},
 )
@@ -38,7 +38,7 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
     powers = sorted({2.0, 2.5, 3.0, 4.0, 6.0, round(2 * math.log(n), 2)})
     rows, checks, charts, ends = [], [], [], []
     for name, dense in (("sparse", False), ("dense", True)):
-        radius, norm = (k, n) if dense else (n, k)  # numbers of entries ±1 of x and of u
+        radius, norm = (2 * k + 1, n) if dense else (n, k)  # numbers of entries ±1 of x and of u
         bounds = [mb.bounds.pnorm(p, radius ** (1 / p), dual_norm(np.ones(norm), p), 1.0) for p in powers]
         stream = (_dense if dense else mb.streams.panel)(n, k, int(1.5 * max(bounds)), seed)
         u = stream.target if dense else indicator(stream.target, n)
@@ -69,10 +69,10 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
 
 
 def _dense(n: int, k: int, rounds: int, seed: int) -> Stream:
-    """Return a stream whose target is −1 or +1 on every feature, and whose examples have k (odd) features."""
-    rng = generator(seed, 4)
+    """Return a stream whose target is −1 or +1 on every feature, and whose examples have 2k + 1 features."""
+    rng, active = generator(seed, 4), 2 * k + 1  # a sum of an odd number of signs is not 0
     u: FloatArray = rng.choice([-1.0, 1.0], n)
     X = np.zeros((rounds, n))
-    at = rng.random((rounds, n)).argpartition(k, axis=1)[:, :k]
-    np.put_along_axis(X, at, rng.choice([-1.0, 1.0], (rounds, k)), axis=1)
+    at = rng.random((rounds, n)).argpartition(active, axis=1)[:, :active]
+    np.put_along_axis(X, at, rng.choice([-1.0, 1.0], (rounds, active)), axis=1)
     return Stream(X, np.where(X @ u > 0, 1, -1), u, 1.0)

@@ -19,7 +19,7 @@ COLUMNS = ("learner", "inequality of the lemma", "mistakes", "value at the end",
     "‖x‖² is added to ‖z‖², and at least γ to u·z. Winnow: RE(u‖w) falls by at least C. Weighted Majority: the total "
     "weight W falls to at most W(1+β)/2. These numbers have limits, which the line of the lemma reaches at the bound.",
     setting=f"Perceptron: points of norm 1 with margin γ = {GAMMA}. Winnow: n experts, the majority of {PANEL} is "
-    f"right. Weighted Majority (β = 1/2): a tenth of the rounds; one expert errs in {NOISE:.0%}, the others flip coins.",
+    f"right. Weighted Majority with β = 1/2: one expert errs in {100 * NOISE:g} % of rounds/10, the others flip coins.",
     theorems=("novikoff", "winnow-fixed-rate", "weighted-majority"),
     quick={"n": 32, "rounds": 2000},
 )
