@@ -74,6 +74,12 @@ def test_every_rule_over_experts_is_in_the_table_with_its_parameters() -> None:
         assert set(re.findall(r"`(\w+)`", row[2])) == own
 
 
+def test_every_experiment_of_the_lab_is_in_the_table_with_its_title_and_theorems() -> None:
+    rows = [tuple(row) for row in table_rows(TEXTS["lab.md"]) if row[0].startswith("`")]
+    found = [mb.lab.get(name) for name in mb.lab.names()]
+    assert rows == [(f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.theorems)) for each in found]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_documented(name: str) -> None:
     assert re.search(rf"mistakebound {name}\b", ALL)
@@ -91,6 +97,7 @@ def test_every_command_is_documented(name: str) -> None:
         ("experts", "experts.md"),
         ("forecasters", "forecasters.md"),
         ("bench", "speed.md"),
+        ("lab", "lab.md"),
     ],
 )
 def test_every_option_of_a_command_is_in_its_page(command: str, page: str) -> None:
@@ -100,9 +107,11 @@ def test_every_option_of_a_command_is_in_its_page(command: str, page: str) -> No
 
 @pytest.mark.parametrize("page", IDS)
 def test_every_option_that_a_page_names_exists(page: str) -> None:
-    """Also in the text; options of formulas (``mistakebound bound``) and of the benchmarks are known, too."""
+    """Also in the text; options of formulas (``mistakebound bound``), of experiments and of the benchmarks are known, too."""
     programs = [*(ROOT / "benchmarks").glob("*.py"), ROOT / "src/mistakebound/bounds/disjunctions.py"]
-    known = all_options() | {"--n", "--r"}
+    known = (
+        all_options() | {"--n", "--r"} | {f"--{size}" for name in mb.lab.names() for size in mb.lab.get(name).defaults}
+    )
     known |= {name for path in programs for name in re.findall(r'"(--[a-z-]+)"', path.read_text(encoding="utf-8"))}
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", TEXTS[page])) <= known
 

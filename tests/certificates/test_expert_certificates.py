@@ -97,3 +97,15 @@ def test_other_rules_have_no_expected_mistakes() -> None:
     assert found.expected is None
     assert json.loads(found.to_json())["expected"] is None
     assert str(found).startswith(f"✓ weighted-majority on the whole stream: {found.mistakes} mistakes in 20 rounds, ")
+
+
+def test_the_meaning_counts_mistakes_rather_than_rounds() -> None:
+    """Rules over experts update in every round, but their bounds are on mistakes."""
+    X, y = mb.streams.panel(8, 1, 60)
+    learner = mb.experts.WeightedMajority()
+    mistakes = learner.run(X, y).mistakes
+    found = learner.certify()
+    assert f"mistakes; there were {mistakes} in 60 rounds" in found.meaning()
+    random = mb.experts.RandomizedWeightedMajority(seed=1)
+    expected = random.run(X, y).expected_mistakes
+    assert f"expected mistakes; there were {expected:.6g} in 60 rounds" in random.certify().meaning()

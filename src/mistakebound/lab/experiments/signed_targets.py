@@ -9,7 +9,7 @@ from mistakebound.lab.charts import bound, measured, mistakes_over_time
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
 from mistakebound.lab.streams import check_whole
 from mistakebound.theorems.base import indicator
-from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
 COLUMNS = ("n", "balanced", "bound", "normalised", "status of normalised")
 PANEL, OPPOSITE = 5, 2
@@ -21,7 +21,7 @@ PANEL, OPPOSITE = 5, 2
     claim="Balanced Winnow learns targets with negative weights within its bound, and normalised Winnow does not learn "
     "them. The theorem of normalised Winnow requires u ≥ 0. Balanced Winnow doubles the features to (x, −x), and its "
     "theorem holds for every u with ‖u‖₁ = 1, with ln 2n instead of ln n.",
-    setting=f"n experts say −1 or +1. The label is the majority of {PANEL} of them, where {OPPOSITE} of these count with "
+    setting=f"n experts say −1 or +1. The label is the majority of {PANEL} of them, and {OPPOSITE} of these count with "
     f"the opposite sign: u is ±1/{PANEL} on them, and γ = 1/{PANEL}. Both learners run with the best rate for γ.",
     theorems=("balanced-winnow", "winnow-fixed-rate"),
     quick={"n": 64, "rounds": 1000},
@@ -50,7 +50,7 @@ def signed_targets(*, n: int = 512, rounds: int = 6000, seed: int = 0) -> Findin
         Check("balanced Winnow makes less than half of the mistakes", worst < 1 / 2, f"at most {100 * worst:.3g} %"),
         Check("in the second half, only normalised Winnow errs often", half[1] > rounds // 20 > half[0], late),
     ]
-    curves = [
+    curves: list[Mark] = [
         mistakes_over_time("normalised Winnow", ledgers[1], 0),
         mistakes_over_time("balanced Winnow", ledgers[0], 1),
         Level("bound of balanced Winnow", rows[-1][2], colour=1),
