@@ -28,7 +28,7 @@ WRITTEN = {
     "certificates.md": {"cert.json"},
     "experts.md": {"mixed.csv", "load.png", "load.json", "mixer.mb"},
     "forecasters.md": {"rain.png", "rain.json"},
-    "lab.md": {"beta.png", "lab.html", "disjunctions.png", "two.html", "half.html"},
+    "lab.md": {"beta.png", "lab.html", "disjunctions.png", "two.html", "margin.html"},
     "learners.md": {"m.mb", "c.json", "page.html", "labels.txt", "mistakes.png"},
 }
 """Files that the examples of a page leave behind."""
@@ -36,7 +36,7 @@ SHOWN = {
     "README.md": ("50 mistakes in 20,000 rounds", "1 mistake in 4 rounds", "ham\n", "3 rounds of load, 3 experts"),
     "files.md": ("1 mistake in 12 rounds", "new.csv:2: predicted ham", "subject=lunch", "winnow --alpha 2"),
     "certificates.md": ("44.0\n", "exit code 1"),
-    "lab.md": ("experiments hold", "True With γ = 0.1 there are"),
+    "lab.md": ("experiments hold", "\nTrue There are "),
     "experts.md": ("3 rounds of load, 3 experts, square loss", "load.csv:5: ", "adahedge", "not experts", ": day)"),
 }
 """Parts of their output."""
