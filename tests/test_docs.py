@@ -107,7 +107,7 @@ def test_every_option_of_a_command_is_in_its_page(command: str, page: str) -> No
 
 @pytest.mark.parametrize("page", IDS)
 def test_every_option_that_a_page_names_exists(page: str) -> None:
-    """Also in the text; options of formulas and experiments (``bound``, ``lab``), and of the benchmarks are known, too."""
+    """Also in the text; options of formulas and experiments (``bound``, ``lab``), and of benchmarks are known, too."""
     programs = [*(ROOT / "benchmarks").glob("*.py"), ROOT / "src/mistakebound/bounds/disjunctions.py"]
     known = (
         all_options() | {"--n", "--r"} | {f"--{size}" for name in mb.lab.names() for size in mb.lab.get(name).defaults}
