@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 COLOURS = ("blue", "dark_orange3", "green", "magenta", "yellow", "purple", "white")
 """Colours of a terminal for the marks of a chart, in the order of `LIGHT`."""
 WIDE = 100
+"""Columns of text that is not for a terminal."""
 
 
 def show(result: Result, *, drawn: bool) -> None:
@@ -37,7 +39,7 @@ def show(result: Result, *, drawn: bool) -> None:
     if result.charts:
         show_chart(console, result, drawn=drawn)
     for table in result.tables:
-        console.print(as_table(table))
+        console.print(Text("\n".join([*lines_of(table), ""])), soft_wrap=True)
     for check in result.checks:
         console.print(hanging(*mark(holds=check.holds), check.statement, check.measured))
     console.print()
@@ -66,15 +68,32 @@ def show_chart(console: Console, result: Result, *, drawn: bool) -> None:
     console.print()
 
 
-def as_table(rows: Rows) -> Any:
-    """Return a table of rich. Columns of numbers are aligned at the right."""
-    table = Table(title=rows.title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+def lines_of(rows: Rows) -> list[str]:
+    r"""Return a table as lines of text. Heads are wrapped to the width of their columns; numbers are at the right.
+
+    >>> from mistakebound.lab.experiment import Table
+    >>> table = Table("Mistakes", ("n", "who", "most mistakes"), [(1000, "we", 2), (5, "they", 10)])
+    >>> print(*lines_of(table), sep="\n")
+    Mistakes
+                       most
+          n  who   mistakes
+      ─────────────────────
+      1,000  we           2
+          5  they        10
+    """
+    columns = []
     for place, name in enumerate(rows.columns):
+        cells = [escaped(cell(row[place])) for row in rows.rows]
+        width = max(map(len, [*name.split(), *cells]), default=1)
+        head = wrap(name, width)
         words = any(isinstance(row[place], str) for row in rows.rows)
-        table.add_column(Text(name), justify="left" if words else "right", overflow="fold")
-    for row in rows.rows:
-        table.add_row(*(Text(escaped(cell(value))) for value in row))
-    return table
+        columns.append([each.ljust(width) if words else each.rjust(width) for each in (*head, *cells)])
+    tallest = max(len(column) for column in columns)
+    padded = [[" " * len(column[0])] * (tallest - len(column)) + column for column in columns]
+    lines = ["  " + "  ".join(line).rstrip() for line in zip(*padded, strict=True)]
+    ruler = "  " + "─" * (max(map(len, lines)) - 2)
+    lines.insert(tallest - len(rows.rows), ruler)
+    return [rows.title, *lines]
 
 
 def hanging(first: str | Text, *words: str | Text) -> Any:

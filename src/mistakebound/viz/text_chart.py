@@ -78,7 +78,7 @@ def text_chart(chart: Chart, width: int = 78, height: int = 14) -> list[list[Pie
         words = numbers.get(row) or (escaped(chart.y.label)[:LEFT] if row == (height - 1) // 2 else "")
         start = Piece(f"{words:>{LEFT}} {'┤' if row in numbers else '│'}")
         lines.append([start, *(cells.get((column, row), Piece(" ")) for column in range(grid.columns))])
-    low, high = (brief(float(f"{end:.3g}")) for end in x)
+    low, high = (brief(float(f"{end:.4g}")) for end in x)
     label = escaped(chart.x.label).center(max(0, grid.columns - len(low) - len(high)))
     lines += [[Piece(f"{'':{LEFT}} └{'─' * grid.columns}")], [Piece(f"{'':{LEFT}}  {low}{label}{high}")]]
     return [*lines, *_wrapped(legend, width)]
