@@ -119,6 +119,8 @@ class Certificate:
         of_updates = self.updates > self.mistakes and self._bounds_updates
         counted = "updates (mistakes included)" if of_updates else "mistakes"
         count = f"{self.updates if of_updates else self.mistakes:,}"
+        if self.expected is not None:
+            counted, count = "expected mistakes", f"{self.expected:,.6g}"
         if self.status in (HOLDS, VACUOUS):
             return f"{self.theorem} allows {bound} {counted}; there were {count} in {many(self.rounds, 'round')}"
         if self.status == DOES_NOT_APPLY:
@@ -138,8 +140,8 @@ class Certificate:
 
     @property
     def _bounds_updates(self) -> bool:
-        """Whether the bound is on updates, which include the mistakes."""
-        return self.theorem not in THEOREMS or THEOREMS[self.theorem].bounds_updates
+        """Whether the bound is on updates, which include the mistakes. Rules over experts learn in every round."""
+        return self.theorem in THEOREMS and THEOREMS[self.theorem].bounds_updates
 
     def _compared_with_comparator(self, mistakes: int) -> str:
         """Return a sentence that compares the mistakes of the comparator and of the learner with the bound."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.certificates.regret_certificate import RegretCertificate
     from mistakebound.viz.chart import Chart
 
 
@@ -139,6 +140,6 @@ def experiment(
     return made
 
 
-def certified(who: str, certificate: Certificate) -> Check:
+def certified(who: str, certificate: Certificate | RegretCertificate) -> Check:
     """Return the check that a certificate holds."""
     return Check(f"{who}: the theorem {certificate.theorem}", certificate.status == "holds", certificate.meaning())
