@@ -11,7 +11,21 @@ from mistakebound.errors import InputError
 if TYPE_CHECKING:
     from mistakebound.lab.experiment import Experiment, Result
 
-EXPERIMENTS = ("unit-vectors",)
+EXPERIMENTS = (
+    "unit-vectors",
+    "infinite-attributes",
+    "noise",
+    "drift",
+    "late-labels",
+    "multiclass",
+    "winnow-and-majority",
+    "randomized-majority",
+    "lying-adviser",
+    "vanishing-regret",
+    "switching-experts",
+    "panel-learner",
+    "alice-and-bob",
+)
 """Names of the experiments, in the order of the list; each has a module of its own in ``experiments/``."""
 
 
