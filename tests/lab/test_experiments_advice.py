@@ -192,6 +192,11 @@ def test_a_broken_rule_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert any(words in each for each in failed(result)), failed(result)
 
 
+def test_too_few_rounds_show_a_vacuous_bound() -> None:
+    found = failed(mb.lab.run("infinite-attributes", rounds=100))
+    assert any("infinite-winnow: vacuous: infinite-winnow allows 108 mistakes" in each for each in found)
+
+
 def test_every_experiment_has_a_broken_rule() -> None:
     assert set(BROKEN) == set(SMALL) <= set(mb.lab.names())
 

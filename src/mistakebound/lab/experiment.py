@@ -141,5 +141,7 @@ def experiment(
 
 
 def certified(who: str, certificate: Certificate | RegretCertificate) -> Check:
-    """Return the check that a certificate holds."""
-    return Check(f"{who}: the theorem {certificate.theorem}", certificate.status == "holds", certificate.meaning())
+    """Return the check that a certificate holds; one that is vacuous does not, and the check says so."""
+    holds = certificate.status == "holds"
+    status = "" if holds else f"{certificate.status}: "
+    return Check(f"{who}: the theorem {certificate.theorem}", holds, f"{status}{certificate.meaning()}")

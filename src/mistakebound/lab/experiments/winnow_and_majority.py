@@ -9,6 +9,7 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.marks import curve
+from mistakebound.lab.streams import check_whole
 from mistakebound.viz.chart import Axis, Chart, Level
 
 
@@ -25,6 +26,7 @@ from mistakebound.viz.chart import Axis, Chart, Level
 )
 def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: int = 0) -> Findings:
     """Play the three learners on one stream."""
+    check_whole(k=(k, 3), n=(n, k + 1))
     stream = mb.streams.panel(n, k, rounds, seed)
     eta = mb.bounds.winnow_rate(1 / k)
     beta = math.exp(-2 * eta)
@@ -39,7 +41,7 @@ def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: in
     same = int(np.sum(answers == learned.predictions))
     parted = np.flatnonzero(voted.predictions != learned.predictions)
     first = int(parted[0]) + 1 if parted.size else rounds
-    weights = float(np.abs(lazy.weights_ - np.asarray(winnow.weights_)).max())
+    weights = float(np.abs(lazy.weights_for(stream.X[0]) - np.asarray(winnow.weights_)).max())
     certificate = winnow.certify("winnow-best-rate", np.isin(np.arange(n), stream.target), X=stream.X, y=stream.y)
     checks = [
         Check("Winnow and the lazy Weighted Majority predict the same in all rounds", same == rounds, f"{same}"),
