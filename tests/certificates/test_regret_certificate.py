@@ -374,3 +374,10 @@ def test_a_forged_certificate_is_refused(field: str, value: Any) -> None:
     del data["rounds"]
     with pytest.raises(mb.ModelError, match="rounds"):
         RegretCertificate.from_json(json.dumps(data))
+
+
+def test_the_certificate_as_a_sentence() -> None:
+    mixer = experts.Hedge(eta=0.5)
+    mixer.run_losses([[0.0, 1.0], [0.0, 1.0]])
+    found = mixer.certify()
+    assert found.meaning() == f"hedge, 2 rounds: linear regret {found.regret:.6g} to 0, bound {found.bound:.6g}"

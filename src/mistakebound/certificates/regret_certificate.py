@@ -112,6 +112,10 @@ class RegretCertificate:
             lines.append(f"    {'✗' if self.status == VIOLATED else '✓'} {escaped(self.sequence)}")
         return "\n".join([*lines, *([f"    {escaped(self.note)}"] if self.note else [])])
 
+    def meaning(self) -> str:
+        """Return the result in one sentence."""
+        return f"{escaped(self.theorem)}, {self.rounds:,} rounds: {self._regret_and_bound()}"
+
     def _regret_and_bound(self) -> str:
         if not self.rounds:
             return "there is no regret, because no round was learned"

@@ -25,6 +25,18 @@ EXPERIMENTS = (
     "disjunction-adversary",
     "halving",
     "potential",
+    "infinite-attributes",
+    "noise",
+    "drift",
+    "late-labels",
+    "multiclass",
+    "winnow-and-majority",
+    "randomized-majority",
+    "lying-adviser",
+    "vanishing-regret",
+    "switching-experts",
+    "panel-learner",
+    "alice-and-bob",
 )
 """Names of the experiments, in the order of the list; each has a module of its own in ``experiments/``."""
 

@@ -1,0 +1,66 @@
+"""A target that changes: learners recover after each change, and the Panel keeps its bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.lab.charts import curve
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import check_whole
+from mistakebound.viz.chart import Axis, Chart, Level
+
+
+@experiment(
+    "drift",
+    title="A target that changes: who recovers?",
+    claim="No fixed disjunction is right throughout, so the bounds of Winnow do not apply; yet Winnow recovers after "
+    "each change. The bound of the Panel needs no fixed target: it counts the mistakes of its best member.",
+    setting="The label is an OR of r of n variables. At regular intervals r other variables are chosen; the inputs "
+    "look the same as before. Winnow, a Perceptron with a bias and the Panel, all without a parameter for drift.",
+    theorems=("guarded-weighted-majority", "bayes-mixture"),
+    quick={"rounds": 2000, "n": 30, "changes": 1},
+)
+def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed: int = 0) -> Findings:
+    """Learn a drifting stream, and compare the halves between two changes."""
+    check_whole(changes=(changes, 1), rounds=(rounds, 20 * (changes + 1)))
+    every = -(-rounds // (changes + 1))
+    stream = mb.streams.drifting(n, r, rounds, seed, every=every)
+    learners: dict[str, Any] = {"Winnow": mb.Winnow(), "Perceptron": mb.Perceptron(bias=1), "Panel": mb.Panel()}
+    early = np.arange(rounds) % every < every // 2
+    checks, rows, lines = [], [], []
+    for name, learner in learners.items():
+        ledger = learner.run(stream.X, stream.y)
+        wrong = np.zeros(rounds, dtype=bool)
+        wrong[ledger.mistake_rounds] = True
+        first, second = int(wrong[early].sum()), int(wrong[~early].sum())
+        after = [int(part.sum()) for part in np.split(wrong, range(every, rounds, every))]
+        rows.append((name, ledger.mistakes, first, second, *after))
+        lines.append(curve(name, ledger.mistake_curve))
+        statement = f"{name} recovers: the second halves have less than half of the mistakes of the first"
+        checks.append(Check(statement, 2 * second < first, f"{second} and {first}"))
+    fixed = learners["Winnow"].certify("littlestone", list(stream.target[0][1]), X=stream.X, y=stream.y)
+    refused = fixed.status == "does not apply"
+    checks.append(Check("the theorem of Winnow does not apply to the first target", refused, fixed.meaning()))
+    panel = learners["Panel"]
+    guard = panel.certify("guarded-weighted-majority")
+    checks += [certified("Panel", guard), certified("Panel", panel.certify("bayes-mixture"))]
+    changed = [Level("", float(first), along="x", guide=True) for first, _ in stream.target[1:]]
+    chart = Chart(
+        "Mistakes while the target changes",
+        Axis("round", low=0),
+        Axis("mistakes so far", low=0),
+        [*lines, Level("bound of the Panel", guard.bound, colour=2), *changed],
+        note="The vertical lines are the changes of the target.",
+    )
+    targets = [f"target {number}" for number, _ in enumerate(stream.target, 1)]
+    columns = ("learner", "mistakes", "first halves", "second halves", *targets)
+    found = {row[0]: row for row in rows}
+    conclusion = (
+        f"After {len(changed)} changes in {rounds:,} rounds, Winnow has made {found['Winnow'][1]} mistakes, the Panel "
+        f"{found['Panel'][1]} (its bound: {guard.bound:.0f}) and the Perceptron {found['Perceptron'][1]}. Mistakes in "
+        f"the second halves after a change: Winnow {found['Winnow'][3]}, Panel {found['Panel'][3]}."
+    )
+    return Findings(conclusion, checks, [Table("Mistakes", columns, rows)], [chart])

@@ -1,0 +1,80 @@
+"""Winnow with names that keep coming: the number of features is not in the bound."""
+
+from __future__ import annotations
+
+import math
+
+import mistakebound as mb
+from mistakebound.lab.charts import line
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import check_whole, generator
+from mistakebound.viz.chart import Axis, Chart
+
+KNOWN = 200  # words that are known from the start
+SHARES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+
+Example = dict[str, int]
+
+
+@experiment(
+    "infinite-attributes",
+    title="Winnow does not mind how many features there are",
+    claim="Winnow with the threshold 4σ needs no list of features: a feature that was never seen has the weight 1. If "
+    "the label is an OR of r features, and at most σ are active at once, the bound contains r and σ, but not the "
+    "number of features. New names may come forever.",
+    setting="An example is a set of σ words, and its label is the OR of r of them. A share of the other words is new "
+    "in each round, the rest comes from 200 known words. Winnow with the usual threshold θ = n, the number of "
+    "features that will be seen, learns the same examples.",
+    theorems=("infinite-winnow", "littlestone"),
+    quick={"rounds": 400},
+)
+def infinite_attributes(*, rounds: int = 2000, r: int = 3, active: int = 12, seed: int = 0) -> Findings:
+    """Learn streams of words, of which a growing share is new."""
+    check_whole(rounds=(rounds, 100), r=(r, 1, active))
+    targets = [f"target {i}" for i in range(r)]
+    rows, checks = [], []
+    for share in SHARES:
+        X, y = words(rounds, targets, active, share, seed)
+        seen = len(set().union(*X))
+        learner, usual = mb.Winnow(threshold=4 * active), mb.Winnow(threshold=seen)
+        mistakes, of_usual = learner.run(X, y).mistakes, usual.run(X, y).mistakes
+        certificate = learner.certify("infinite-winnow", targets, X=X, y=y)
+        rows.append((share, seen, mistakes, certificate.bound, of_usual, mb.bounds.littlestone(seen, r)))
+        checks.append(certified(f"{seen:,} features", certificate))
+    same, most = len({row[3] for row in rows}) == 1, max(row[2] for row in rows)
+    checks += [
+        Check("the bound is the same for every number of features", same, f"{rows[0][3]:g}"),
+        Check("the number of features grows at least tenfold", rows[-1][1] >= 10 * rows[0][1], f"{rows[-1][1]:,}"),
+        Check("with the most features, θ = n makes more mistakes", rows[-1][4] > rows[-1][2], f"{rows[-1][4]}"),
+    ]
+    chart = Chart(
+        "Mistakes of Winnow",
+        Axis("features seen", "log"),
+        Axis("mistakes", low=0),
+        [
+            line("θ = 4σ", rows, 1, 2),
+            line("bound for θ = 4σ", rows, 1, 3, colour=0, dashed=True),
+            line("θ = n", rows, 1, 4),
+            line("bound for θ = n", rows, 1, 5, colour=1, dashed=True),
+        ],
+    )
+    columns = ("share of new words", "features seen", "mistakes, θ = 4σ", "bound", "mistakes, θ = n", "bound for θ = n")
+    conclusion = (
+        f"From {rows[0][1]:,} to {rows[-1][1]:,} features, Winnow makes at most {most} mistakes, and its bound is "
+        f"{rows[0][3]:g} throughout. With θ = n the mistakes grow from {rows[0][4]} to {rows[-1][4]}."
+    )
+    return Findings(conclusion, checks, [Table(f"Mistakes in {rounds:,} rounds", columns, rows)], [chart])
+
+
+def words(rounds: int, targets: list[str], active: int, share: float, seed: int) -> tuple[list[Example], list[int]]:
+    """Return sets of words and their labels; each word that is not a target is new with probability ``share``."""
+    rng = generator(seed, 6)
+    present = rng.random((rounds, len(targets))) < 1 - math.pow(0.5, 1 / len(targets))
+    new, old = rng.random((rounds, active)), rng.integers(KNOWN, size=(rounds, active))
+    X = []
+    for t in range(rounds):
+        example = {name: 1 for name, here in zip(targets, present[t], strict=True) if here}
+        for i in range(active - len(example)):
+            example[f"new {t} {i}" if new[t, i] < share else f"known {old[t, i]}"] = 1
+        X.append(example)
+    return X, present.any(axis=1).astype(int).tolist()

@@ -1,0 +1,78 @@
+"""Outcomes that come late: the Perceptron pays for the updates that its predictions have not seen."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.lab.charts import line
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import check_whole
+from mistakebound.viz.chart import Axis, Chart
+
+DELAYS = (0, 1, 2, 4, 8, 16, 32)
+
+
+@experiment(
+    "late-labels",
+    title="Late outcomes cost a factor of at most 1 + 2τ̄",
+    claim="If outcomes come late, the Perceptron makes at most (1 + 2τ̄)(R‖u‖/γ)² mistakes. τ̄ is the mean number of "
+    "updates between a wrong prediction and its outcome. An adversary reaches the bound exactly.",
+    setting="Random stream: points with a planted margin; the outcome of each round comes τ rounds later. Adversary: "
+    "each of k unit vectors is shown τ + 1 times in a row, then the τ + 1 outcomes come together; then all of it "
+    "again.",
+    theorems=("delayed",),
+    quick={"rounds": 1000, "margin": 0.3, "k": 5},
+)
+def late_labels(*, rounds: int = 2500, n: int = 20, margin: float = 0.15, k: int = 30, seed: int = 0) -> Findings:
+    """Learn both streams with several delays."""
+    check_whole(k=(k, 1))
+    planted = mb.streams.margin(n, rounds, margin, seed)
+    rows, checks = [], []
+    for delay in DELAYS:
+        shown = np.tile(np.repeat(np.eye(k), delay + 1, axis=0), (2, 1))
+        streams = {
+            "random": (planted.X, planted.y, planted.target),
+            "adversary": (shown, np.full(len(shown), -1), -np.ones(k)),
+        }
+        for name, (X, y, u) in streams.items():
+            learner = mb.Perceptron(classes=(-1, 1))
+            learn_late(learner, X, y, delay, together=name == "adversary")
+            certificate = learner.certify("delayed", u)
+            rows.append((delay, name, len(y), certificate.mistakes, certificate.bound))
+            checks.append(certified(f"τ = {delay}, {name}", certificate))
+        forced = certificate.mistakes
+        reached = forced == (delay + 1) * k and certificate.bound - forced <= 1e-6 * forced
+        checks.append(Check(f"τ = {delay}: the adversary reaches the bound, (τ + 1)k", reached, f"{forced}"))
+    random, adversary = rows[::2], rows[1::2]
+    slower = random[-1][3] > random[0][3]
+    checks.append(Check("the longest delay costs mistakes on the random stream", slower, f"{random[-1][3]}"))
+    charts = [
+        Chart(
+            f"Mistakes on the {title}",
+            Axis("τ: rounds until the outcome comes", low=0),
+            Axis("mistakes", low=0),
+            [line("mistakes", found, 0, 3), line("bound (1 + 2τ̄)(R‖u‖/γ)²", found, 0, 4, dashed=True)],
+        )
+        for title, found in (("random stream", random), ("stream of the adversary", adversary))
+    ]
+    conclusion = (
+        f"With outcomes {DELAYS[-1]} rounds late, the Perceptron makes {random[-1][3]} mistakes on the random stream "
+        f"instead of {random[0][3]}; the bound is {random[-1][4]:,.0f}. The adversary forces {adversary[-1][3]:,}, "
+        f"all that the bound allows, instead of {adversary[0][3]}."
+    )
+    table = Table("Mistakes and delays", ("τ", "stream", "rounds", "mistakes", "bound"), rows)
+    return Findings(conclusion, checks, [table], charts)
+
+
+def learn_late(learner: Any, X: Any, y: Any, delay: int, *, together: bool) -> None:
+    """Learn a stream; each outcome comes ``delay`` rounds late, or those of delay + 1 rounds come ``together``."""
+    waiting: deque[tuple[Any, Any]] = deque()
+    for t, (x, outcome) in enumerate(zip(X, y, strict=True)):
+        waiting.append((learner.ask(x), outcome))
+        last = t == len(y) - 1
+        while waiting and (last or (t % (delay + 1) == delay if together else len(waiting) > delay)):
+            learner.tell(*waiting.popleft())

@@ -1,0 +1,80 @@
+"""Weighted Majority errs twice as often as the best expert; its randomized form does not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.lab.charts import line
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import check_whole, generator
+from mistakebound.viz.chart import Axis, Chart
+
+SPREAD = math.log(1e6) / 2  # a probability of one in a million that the draws deviate by √(T·SPREAD)
+
+
+@experiment(
+    "randomized-majority",
+    title="Drawing an expert by weight removes the factor 2",
+    claim="An adversary who knows the weights makes Weighted Majority err twice as often as the best expert, so its "
+    "average regret stays above a constant. The randomized rule with the same weights and η = min(½, √(ln n/T)) has "
+    "an expected regret of at most 2√(T ln n): its average regret vanishes.",
+    setting="In every second round all n = 2·pairs experts are right. In the others a random half of them votes 1, the "
+    "other half 0, and the outcome is the opposite of the weighted majority. Both rules play the same rounds. Σ F_t "
+    "is the exact expected number of mistakes of the randomized rule; one sequence of draws is played, too.",
+    theorems=("weighted-majority", "randomized-weighted-majority"),
+    quick={"rounds": 4000, "pairs": 4},
+)
+def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -> Findings:
+    """Play both rules against the adversary, with several numbers of rounds up to the one that is passed."""
+    check_whole(rounds=(rounds, 16), pairs=(pairs, 1))
+    n = 2 * pairs
+    rows, averages, checks = [], [], []
+    for T in (rounds // 16, rounds // 8, rounds // 4, rounds // 2, rounds):
+        eta = min(0.5, math.sqrt(math.log(n) / T))
+        votes, outcomes = against_majority(n, T, eta, seed)
+        voter, drawer = mb.experts.WeightedMajority(eta=eta), mb.experts.RandomizedWeightedMajority(eta=eta, seed=seed)
+        errs, ledger = voter.run(votes, outcomes).mistakes, drawer.run(votes, outcomes)
+        best, expected, drawn = int(ledger.expert_mistakes.min()), ledger.expected_mistakes, ledger.mistakes
+        regret, most = expected - best, 2 * math.sqrt(T * math.log(n))
+        allowed, bound, limit = voter.certify().bound, drawer.certify().bound, expected + math.sqrt(T * SPREAD)
+        rows.append((T, best, errs, allowed, expected, bound, drawn, limit))
+        averages.append((T, *((count - best) / T for count in (errs, expected, bound, drawn, allowed))))
+        checks += [
+            Check(f"T = {T}: Weighted Majority errs in every hard round", errs == T // 2, f"{errs} of {T // 2}"),
+            Check(f"T = {T}: at least twice as often as the best expert", errs >= 2 * best, f"{errs} and {best}"),
+            Check(f"T = {T}: the expected regret is at most 2√(T ln n)", regret <= most, f"{regret:.4g} of {most:.4g}"),
+            Check(f"T = {T}: the draws exceed Σ F_t by at most √(T ln(1/δ)/2)", drawn <= limit, f"{drawn}"),
+            certified(f"T = {T}, Weighted Majority", voter.certify()),
+            certified(f"T = {T}, randomized", drawer.certify()),
+        ]
+    marks = [
+        line("Weighted Majority", averages, 0, 1),
+        line("bound of Weighted Majority", averages, 0, 5, colour=0, dashed=True),
+        line("randomized, expected", averages, 0, 2),
+        line("bound of the randomized rule", averages, 0, 3, colour=1, dashed=True),
+        line("randomized, drawn", averages, 0, 4),
+    ]
+    chart = Chart("Average regret", Axis("rounds T", "log"), Axis("regret / T"), marks)
+    columns = ("T", "best expert", "Weighted Majority", "bound", "Σ F_t", "bound of Σ F_t", "drawn", "limit of draws")
+    conclusion = (
+        f"In {T:,} rounds the best expert errs {best:,} times, Weighted Majority {errs:,} times, and the randomized "
+        f"rule {expected:,.0f} times on average. Its average regret falls from {averages[0][2]:.4f} to "
+        f"{averages[-1][2]:.4f}; that of Weighted Majority stays at {averages[-1][1]:.4f}."
+    )
+    return Findings(conclusion, checks, [Table("Mistakes; δ = 1e-06", columns, rows)], [chart])
+
+
+def against_majority(n: int, rounds: int, eta: float, seed: int) -> tuple[Any, Any]:
+    """Return votes and outcomes: in odd rounds the outcome is the opposite of the weighted majority, ties being 1."""
+    rng, wrong = generator(seed, 4), np.zeros(n, dtype=np.int64)
+    votes, outcomes = np.ones((rounds, n), dtype=np.int64), np.ones(rounds, dtype=np.int64)
+    for t in range(1, rounds, 2):
+        votes[t] = rng.permutation(n) % 2
+        weights = (1 - eta) ** (wrong - wrong.min())
+        outcomes[t] = 2 * (weights @ votes[t]) < weights.sum() * (1 - 1e-12)
+        wrong += votes[t] != outcomes[t]
+    return votes, outcomes

@@ -1,0 +1,78 @@
+"""Winnow on votes is a Weighted Majority that learns only from its own mistakes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.lab.charts import curve
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import check_whole
+from mistakebound.viz.chart import Axis, Chart, Level
+
+
+@experiment(
+    "winnow-and-majority",
+    title="Winnow is a Weighted Majority that learns from its own mistakes only",
+    claim="On votes −1 and +1, a mistake of normalised Winnow multiplies the weight of a wrong expert by e^{−2η} "
+    "relative to a right one, as Weighted Majority with β = e^{−2η} does. But Winnow moves only when the master errs. "
+    "Fed with these rounds only, Weighted Majority makes the same predictions in all rounds.",
+    setting="The majority of k of n experts is always right; the vote of each expert alone is a coin flip. η is best "
+    "for the margin 1/k, which gives β = ½ for k = 3. Winnow, Weighted Majority that learns in each round, and one "
+    "that learns only after its own mistakes see the same rounds.",
+    theorems=("winnow-best-rate", "winnow-panel", "weighted-majority"),
+    quick={"rounds": 600, "n": 31},
+)
+def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: int = 0) -> Findings:
+    """Play the three learners on one stream."""
+    check_whole(k=(k, 3), n=(n, k + 1))
+    stream = mb.streams.panel(n, k, rounds, seed)
+    eta = mb.bounds.winnow_rate(1 / k)
+    beta = math.exp(-2 * eta)
+    winnow, majority = mb.NormalizedWinnow(eta=eta), mb.experts.WeightedMajority(beta)
+    learned, voted = winnow.run(stream.X, stream.y), majority.run(stream.X, stream.y)
+    lazy = mb.experts.WeightedMajority(beta)
+    answers = np.empty(rounds)
+    for t, (votes, outcome) in enumerate(stream.rounds()):
+        answers[t] = lazy.predict_one(votes)
+        if answers[t] != outcome:
+            lazy.learn_one(votes, outcome)
+    same = int(np.sum(answers == learned.predictions))
+    parted = np.flatnonzero(voted.predictions != learned.predictions)
+    first = int(parted[0]) + 1 if parted.size else rounds
+    weights = float(np.abs(lazy.weights_for(stream.X[0]) - np.asarray(winnow.weights_)).max())
+    certificate = winnow.certify("winnow-best-rate", np.isin(np.arange(n), stream.target), X=stream.X, y=stream.y)
+    checks = [
+        Check("Winnow and the lazy Weighted Majority predict the same in all rounds", same == rounds, f"{same}"),
+        Check("their final weights agree", weights <= 1e-9, f"largest difference {weights:.2g}"),
+        Check("Weighted Majority, which learns in each round, predicts otherwise", parted.size > 0, f"{parted.size}"),
+        certified("Winnow", certificate),
+        certified("Weighted Majority", majority.certify()),
+    ]
+    rows = [
+        ("Winnow", learned.mistakes, learned.mistakes, certificate.bound),
+        ("Weighted Majority, own mistakes only", int(np.sum(answers != stream.y)), lazy.ledger_.rounds, ""),
+        ("Weighted Majority, every round", voted.mistakes, rounds, majority.certify().bound),
+        ("best expert", int(voted.expert_mistakes.min()), 0, ""),
+    ]
+    chart = Chart(
+        "Mistakes of the three learners",
+        Axis("round", low=0),
+        Axis("mistakes so far", low=0),
+        [
+            curve("Winnow", learned.mistake_curve),
+            curve("Weighted Majority, own mistakes only", np.cumsum(answers != stream.y), dashed=True),
+            curve("Weighted Majority, every round", voted.mistake_curve),
+            Level("bound of Winnow", certificate.bound, colour=0),
+        ],
+        note=f"Winnow and Weighted Majority that learns in each round differ for the first time in round {first}.",
+    )
+    columns = ("learner", "mistakes", "rounds learned from", "bound")
+    conclusion = (
+        f"Winnow makes {learned.mistakes} mistakes and learns from no other round; Weighted Majority with the same "
+        f"factor β = {beta:.3g} makes the same predictions if it learns only from its mistakes. If it learns in each "
+        f"round, it differs from round {first} on, follows the best single expert, and errs {voted.mistakes} times."
+    )
+    return Findings(conclusion, checks, [Table("Mistakes", columns, rows)], [chart])
