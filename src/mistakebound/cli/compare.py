@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from mistakebound.runs.comparison import Comparison, Contender
 
 
-MOST_DRAWN = 12
-"""Learners in a picture at most; its legend has no room for more."""
-
-
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
 @FILES
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
@@ -76,7 +72,9 @@ def compare(
         if remark.kind == "weights":
             note(remark.text(as_flag))
     if plot and draw:
-        draw({run_options(each): each.curve.to_now() for each in found.ranked[:MOST_DRAWN]}).savefig(plot, dpi=150)
+        draw({run_options(each): each.curve.to_now() for each in found.ranked[: comparison.MOST_DRAWN]}).savefig(
+            plot, dpi=150
+        )
     if isinstance(found.stopped, KeyboardInterrupt):
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))

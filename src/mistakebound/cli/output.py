@@ -156,12 +156,9 @@ def output_file(path: str | None) -> Iterator[Any]:
 def picture_maker(name: str) -> Any:
     """Return a function of ``viz.plot``. Raise at once if matplotlib is missing, before files are read."""
     from mistakebound.viz import plot  # noqa: PLC0415 - few runs draw a picture
+    from mistakebound.viz.figure import figure_class  # noqa: PLC0415
 
-    try:
-        import matplotlib.figure  # noqa: F401, PLC0415
-    except ImportError:
-        message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
-        raise ModuleNotFoundError(message) from None
+    figure_class()
     return getattr(plot, name)
 
 

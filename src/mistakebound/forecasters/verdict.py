@@ -88,6 +88,11 @@ class Pair:
     bounds: Bounds = field(repr=False)
 
     @property
+    def names(self) -> tuple[str, str]:
+        """The better and the worse one."""
+        return self.better, self.worse
+
+    @property
     def clear(self) -> bool:
         """Whether the confidence sequence shows by now that the better one is better."""
         return self.clear_since is not None
@@ -136,7 +141,7 @@ class Report:
     def surely_best(self) -> str | None:
         """The forecaster that is clearly better than each other one; None if there is none."""
         best = next(iter(self.scores))
-        against = [pair for pair in self.pairs if best in (pair.better, pair.worse)]
+        against = [pair for pair in self.pairs if best in pair.names]
         return best if against and all(pair.clear and pair.better == best for pair in against) else None
 
     @property
@@ -171,6 +176,12 @@ class Report:
     def confidence(self) -> str:
         """The confidence for all pairs together, in percent."""
         return f"{100 * (1 - self.alpha):.6g} %"
+
+    def plot(self, *, dark: bool = False) -> Any:
+        """Draw the reliability diagrams, and the differences from the best one; return a matplotlib figure."""
+        from mistakebound.viz.plot import forecasters  # noqa: PLC0415 - it needs matplotlib
+
+        return forecasters(self, dark=dark)
 
     def to_json(self) -> str:
         """Return the report as JSON; numbers that are not finite become null."""

@@ -18,6 +18,7 @@ from mistakebound.learners.linear import KINDS, not_a_learner
 from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
+from mistakebound.runs.rule_words import in_words
 from mistakebound.runs.runner import certified
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
 """Rules and parameters that are compared by default."""
 
 
+MOST_DRAWN = 12
+"""Learners in a picture at most; its legend has no room for more."""
 WEIGHTS_OF_SOME = "the weights of the lines are only used by learners that take weights"
 
 
@@ -70,6 +73,11 @@ class Contender:
     def __repr__(self) -> str:
         counts = f"{many(self.curve.mistakes, 'mistake')} in {many(self.curve.rounds, 'round')}"
         return f"<Contender: {counts}; {self.learner!r}{'' if self.error is None else f'; {self.error}'}>"
+
+    @property
+    def name(self) -> str:
+        """The rule with its parameters."""
+        return in_words(self.learner.ledger_.rule)
 
     @property
     def bound(self) -> float | None:
@@ -230,6 +238,12 @@ class Comparison:
         best = f"fewest mistakes: {self.ranked[0]!r}" if self.ranked else "no learner could learn the whole stream"
         end = "" if self.stopped is None else f"; stopped: {self.stopped or type(self.stopped).__name__}"
         return f"<Comparison: {len(self.ranked)} ranked, {len(self.refused)} refused; {best}{end}>"
+
+    def plot(self, most: int = MOST_DRAWN, *, dark: bool = False) -> Any:
+        """Draw the mistakes of the best learners against rounds; return a matplotlib figure."""
+        from mistakebound.viz.plot import curves  # noqa: PLC0415 - it needs matplotlib
+
+        return curves({each.name: each.curve.to_now() for each in self.ranked[:most]}, dark=dark)
 
 
 def compare(
