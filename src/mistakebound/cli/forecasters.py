@@ -9,8 +9,8 @@ import click
 import mistakebound as mb
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import Manual
-from mistakebound.cli.options import FILES, OutputFile, column_options
-from mistakebound.cli.output import picture_maker, show_skipped
+from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
+from mistakebound.cli.output import command_line, picture_maker, show_skipped
 
 if TYPE_CHECKING:
     from mistakebound.forecasters.verdict import Report
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability diagrams and differences; needs matplotlib."
 )
+@click.option(
+    "--report", "page", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the forecasters."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @column_options
 def forecasters(
@@ -47,6 +50,7 @@ def forecasters(
     names: str | None,
     failing: float,
     plot: str | None,
+    page: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -81,8 +85,10 @@ def forecasters(
       mistakebound forecasters rain.csv --outcome rain
       mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob
       mistakebound forecasters rain.csv --outcome rain --plot rain.png --json
+      mistakebound forecasters rain.csv --outcome rain --report rain.html
       mistakebound forecasters games.parquet --outcome winner --positive home
     """
+    refuse_to_overwrite(files, None, plot, page)
     draw = picture_maker("forecasters") if plot else None
     chosen = [] if names is None else [each.strip() for each in names.split(",")]
     report = mb.forecasters.compare(
@@ -92,6 +98,8 @@ def forecasters(
     click.echo(report.to_json() if as_json else as_text(report))
     if draw and plot:
         draw(report).savefig(plot, dpi=150)
+    if page:
+        report.write_report(page, command=command_line())
 
 
 def as_text(report: Report) -> str:

@@ -162,6 +162,16 @@ def picture_maker(name: str) -> Any:
     return getattr(plot, name)
 
 
+WORDS = "mistakebound.words"
+"""Where the words of the command line are stored, in the ``meta`` of click's context."""
+
+
+def command_line() -> str:
+    """Return the command as it was typed, quoted for a shell."""
+    words: list[str] = click.get_current_context().meta.get(WORDS, [])
+    return " ".join(["mistakebound", *map(quote, words)])
+
+
 def can_be_drawn() -> bool:
     """Whether standard error is a terminal that can erase a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

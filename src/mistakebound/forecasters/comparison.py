@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.dates import date_column
 from mistakebound.errors import StreamError
 from mistakebound.forecasters.calibration import brier, decompose, log_score
 from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
@@ -141,7 +142,9 @@ def _compare_table(table: ForecastTable, alpha: float) -> Report:
         report = compare(table.forecasts, table.outcomes, alpha=alpha)
     except StreamError as error:
         raise table.placed(error) from None
-    return replace(report, left=table.left, skipped=tuple(table.frame.skipped))
+    frame = table.frame
+    files = tuple(dict.fromkeys(each.file for each in frame.places))
+    return replace(report, left=table.left, skipped=tuple(frame.skipped), dates=date_column(frame), files=files)
 
 
 def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha: float) -> Pair:

@@ -13,7 +13,10 @@ from mistakebound._support.text import escaped
 from mistakebound.forecasters.calibration import reliability
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound.data.dates import DateColumn
     from mistakebound.data.remarks import BadLine
     from mistakebound.forecasters.calibration import Decomposition, Reliability
     from mistakebound.forecasters.confidence_sequence import Bounds
@@ -118,6 +121,10 @@ class Report:
         For a table: the columns that are not forecasters, and why.
     skipped : tuple of BadLine
         For files: the bad rows that were skipped.
+    dates : DateColumn or None
+        For a table: a column with a date in every row that never decreases.
+    files : tuple of str
+        The files of the table.
     """
 
     scores: dict[str, Forecaster]
@@ -130,6 +137,8 @@ class Report:
     names: tuple[str, ...] = field(repr=False)
     left: tuple[str, ...] = field(default=(), repr=False)
     skipped: tuple[BadLine, ...] = field(default=(), repr=False)
+    dates: DateColumn | None = field(default=None, repr=False)
+    files: tuple[str, ...] = field(default=(), repr=False)
 
     def reliability(self, name: str, **options: Any) -> Reliability:
         """Return the reliability diagram of a forecaster, on all rounds with a forecast; see ``reliability``."""
@@ -146,13 +155,19 @@ class Report:
 
     @property
     def ranking(self) -> str:
-        """The ranking in one sentence: who is first, and whether that is certain."""
+        """The ranking in one sentence: who is first, whether that is certain, and with which confidence."""
+        sure = f" ({self.confidence} confidence for all clear results together)" if self.surely_best else ""
+        return f"{self.verdict}{sure}"
+
+    @property
+    def verdict(self) -> str:
+        """Who is first, and whether that is certain."""
         best, *others = self.scores
         name = escaped(best)
         if not others:
             return f"{name} is the only forecaster"
         if self.surely_best:
-            return f"{name} is best ({self.confidence} confidence for all clear results together)"
+            return f"{name} is best"
         beaten = ", ".join(escaped(pair.worse) for pair in self.pairs if pair.better == best and pair.clear)
         return f"{name} is first, {f'and clearly better than {beaten}' if beaten else 'but that is not yet certain'}"
 
@@ -182,6 +197,20 @@ class Report:
         from mistakebound.viz.plot import forecasters  # noqa: PLC0415 - it needs matplotlib
 
         return forecasters(self, dark=dark)
+
+    def write_report(self, path: str | PathLike[str], *, command: str = "") -> None:
+        """Write an HTML page about the forecasters, which loads nothing.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        command : str, optional
+            The command that makes the page again.
+        """
+        from mistakebound.forecasters.report_page import write_report  # noqa: PLC0415 - seldom needed
+
+        write_report(self, path, command)
 
     def to_json(self) -> str:
         """Return the report as JSON; numbers that are not finite become null."""

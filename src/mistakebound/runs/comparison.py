@@ -23,10 +23,12 @@ from mistakebound.runs.runner import certified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import ReadReport
     from mistakebound.data.remarks import BadLine
     from mistakebound.errors import InputError
     from mistakebound.play.class_ledger import ClassLedger
@@ -223,6 +225,10 @@ class Comparison:
         Bad lines that were skipped, and notes on the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         The error that ended the comparison before the end of the files.
+    source : Source
+        The files.
+    report : ReadReport
+        The report on reading them.
     """
 
     ranked: tuple[Contender, ...]
@@ -233,6 +239,8 @@ class Comparison:
     skipped: tuple[BadLine, ...]
     remarks: tuple[Remark, ...]
     stopped: ValueError | KeyboardInterrupt | None
+    source: Source
+    report: ReadReport
 
     def __repr__(self) -> str:
         best = f"fewest mistakes: {self.ranked[0]!r}" if self.ranked else "no learner could learn the whole stream"
@@ -244,6 +252,22 @@ class Comparison:
         from mistakebound.viz.plot import curves  # noqa: PLC0415 - it needs matplotlib
 
         return curves({each.name: each.curve.to_now() for each in self.ranked[:most]}, dark=dark)
+
+    def write_report(self, path: str | PathLike[str], *, stopped: str | None = None, command: str = "") -> None:
+        """Write an HTML page about the comparison, which loads nothing.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        stopped : str, optional
+            The text for the error that ended the comparison early; by default its ``str``.
+        command : str, optional
+            The command that makes the page again.
+        """
+        from mistakebound.runs.comparison_report import write_report  # noqa: PLC0415 - seldom needed
+
+        write_report(self, path, stopped=stopped, command=command)
 
 
 def compare(
@@ -307,7 +331,18 @@ def compare(
         if why:
             remarks[Remark("certificate", (why,))] = None
     refused = tuple(each for each in contenders.each if each.error is not None)
-    return Comparison(tuple(ranked), refused, left_out, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
+    return Comparison(
+        ranked=tuple(ranked),
+        refused=refused,
+        left_out=left_out,
+        seconds=seconds,
+        bytes=report.bytes,
+        skipped=report.skipped,
+        remarks=tuple(remarks),
+        stopped=stopped,
+        source=source,
+        report=report,
+    )
 
 
 def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[Learner]:

@@ -40,35 +40,40 @@ def mistakes_chart(
     title: str = "Mistakes, and the bounds of theorems",
     time: TimeAxis = ROUNDS,
     logarithmic: bool = True,
+    totals: bool = True,
 ) -> Chart:
     """Return the number of mistakes against rounds, with the bound of each curve as a dashed line of the same colour.
 
     ``curves`` are (rounds, mistakes so far), each value lasting until the next point. Infinite bounds are not drawn.
+    ``totals`` is whether the legend has the numbers at the end; a page shows them under the pointer.
     """
     marks: list[Mark] = []
     for number, (name, points) in enumerate(curves.items()):
         shown = [point for point in points if point[0] > 0 or not logarithmic]
         x, y = time.at(rounds for rounds, _ in shown), [count for _, count in shown]
         last = many(round(y[-1]), "mistake") if y else "no rounds"
-        marks.append(Line(f"{name}: {last}", x, y, colour=number, step=True))
+        marks.append(Line(f"{name}: {last}" if totals else name, x, y, colour=number, step=True))
         found = (bounds or {}).get(name)
         if found is not None and math.isfinite(found.bound):
-            marks.append(Level(f"{name}: at most {found.bound:.4g} ({found.theorem})", found.bound, colour=number))
+            words = f"at most {found.bound:.4g} ({found.theorem})"
+            marks.append(Level(f"{name}: {words}" if totals else words, found.bound, colour=number))
     y_axis = Axis("mistakes so far", "symlog" if logarithmic else "linear", low=0)
     return Chart(title, time.axis(logarithmic=logarithmic), y_axis, marks)
 
 
 def comparison_chart(
-    curves: Mapping[str, Points], *, title: str = "Mistakes on the same stream", time: TimeAxis = ROUNDS
+    curves: Mapping[str, Points], *, title: str = "Mistakes on the same stream", totals: bool = True
 ) -> Chart:
-    """Return the number of mistakes of several learners against rounds, with their names at the ends of the lines."""
+    """Return the number of mistakes of several learners against rounds, with their names at the ends of the lines.
+
+    ``totals`` is whether the names have the numbers at the end; a page shows them under the pointer.
+    """
     marks = []
     for name, points in curves.items():
         shown = [point for point in points if point[0] > 0]
-        x, y = time.at(rounds for rounds, _ in shown), [count for _, count in shown]
-        marks.append(Line(f"{name}: {y[-1]:,.0f}" if y else name, x, y))
-    x_axis, y_axis = time.axis(logarithmic=True), Axis("mistakes so far", "symlog", low=0)
-    return Chart(title, x_axis, y_axis, marks, end_labels=True)
+        x, y = [rounds for rounds, _ in shown], [count for _, count in shown]
+        marks.append(Line(f"{name}: {y[-1]:,.0f}" if y and totals else name, x, y))
+    return Chart(title, Axis("rounds", "log"), Axis("mistakes so far", "symlog", low=0), marks, end_labels=True)
 
 
 def window_borders(rounds: int, width: int | None = None) -> list[int]:

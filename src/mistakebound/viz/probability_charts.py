@@ -32,14 +32,13 @@ def calibration_chart(bins: Sequence[CalibrationBin], positive: str) -> Chart:
     """Return how often the positive label occurred, against the probability that was predicted for it."""
     most = max((each.rounds for each in bins), default=1)
     bars = [(each.low, each.high, 0.0, BARS * each.rounds / most) for each in bins]
-    dots = Line(
-        f"share of {positive}", [each.mean for each in bins], [each.positive for each in bins], dots=True, joined=False
-    )
+    x, y = [each.mean for each in bins], [each.positive for each in bins]
+    dots = Line(f"share of {positive}", x, y, colour=1, dots=True, joined=False)
     bands = _within_chance(bins)
     note = "Bars: number of rounds. Band: where a dot lies in 90 of 100 cases if the probabilities are right."
     marks: list[Mark] = [Boxes("", bars, colour=6, faint=True), bands, DIAGONAL, dots]
-    x, y = shares(f"predicted probability of {positive}"), shares(f"share of {positive}")
-    return Chart("Reliability of the probabilities", x, y, marks, note=note, square=True)
+    axes = shares(f"predicted probability of {positive}"), shares(f"share of {positive}")
+    return Chart("Reliability of the probabilities", *axes, marks, note=note, square=True)
 
 
 def _within_chance(bins: Sequence[CalibrationBin]) -> Band:
