@@ -67,7 +67,9 @@ function prepare(figure) {
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    show(longest[Math.min(Math.max(place + step, 0), longest.length - 1)][0]);
+    let next = place;
+    do next += step; while (longest[next] && longest[next][0] === longest[place][0]);  // several rounds of one date
+    show((longest[next] || longest[place])[0]);
   });
 }
 
