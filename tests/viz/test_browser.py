@@ -62,6 +62,18 @@ def classes(folder: Path) -> Path:
     return path
 
 
+def asleep(folder: Path) -> Path:
+    """Three outcomes, and three forecasters of which one is asleep in every row."""
+    rng = np.random.default_rng(2)
+    path = folder / "games.csv"
+    rows = ["result,Ann_H,Ann_D,Ann_A,Ben_H,Ben_D,Ben_A,Cem_H,Cem_D,Cem_A"]
+    for k in range(90):
+        cells = [",".join(f"{p:.6f}" for p in rng.dirichlet(np.ones(3))) if j != k % 3 else ",," for j in range(3)]
+        rows.append(",".join([rng.choice(list("HDA")), *cells]))
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
 RECIPES: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     "run": lambda folder: ("run", days(folder), "--label", "label", "--ignore", "rain", "--certify"),
     "run several classes": lambda folder: ("run", classes(folder), "--label", "kind"),
@@ -77,6 +89,14 @@ RECIPES: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     ),
     "compare": lambda folder: ("compare", days(folder), "--label", "label", "--ignore", "rain"),
     "forecasters": lambda folder: ("forecasters", days(folder), "--outcome", "rain", "--forecasters", "Alice,Bob"),
+    "forecasters of classes": lambda folder: (
+        "forecasters",
+        asleep(folder),
+        "--outcome",
+        "result",
+        "--classes",
+        "H,D,A",
+    ),
     "experts": lambda folder: ("experts", days(folder), "--outcome", "rain", "--experts", "Alice,Bob"),
     "lab": lambda _: ("lab", "unit-vectors"),
 }

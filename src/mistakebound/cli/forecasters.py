@@ -9,7 +9,7 @@ import click
 import mistakebound as mb
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import Manual
-from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
+from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite, split_at_commas
 from mistakebound.cli.output import command_line, picture_maker, show_skipped
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     "names",
     metavar="A,B,...",
     help="Columns of the forecasters. By default all that hold probabilities.",
+)
+@click.option(
+    "--classes",
+    "class_names",
+    callback=split_at_commas,
+    metavar="H,D,A",
+    help="The outcomes, if there are several: forecaster b gives their probabilities in columns b_H, b_D, b_A.",
 )
 @click.option(
     "--alpha",
@@ -48,6 +55,7 @@ def forecasters(
     outcome: str,
     positive_outcome: str | None,
     names: str | None,
+    class_names: list[str] | None,
     failing: float,
     plot: str | None,
     page: str | None,
@@ -58,7 +66,11 @@ def forecasters(
 
     FILE is a table, JSON lines, Parquet or Arrow, with one row per round and one column of probabilities per
     forecaster. An empty field means that there is no forecast. Two forecasters are compared in the rows in which both
-    gave a forecast; the table uses the rows in which all forecasters gave one.
+    gave a forecast; the table uses the rows in which all forecasters gave one. If there is no such row, each score is
+    over the forecaster's own rows, and the ranking counts the others that a forecaster is better than.
+
+    With --classes, a forecaster has a column for each outcome. Its Brier score is the sum over all outcomes, and so are
+    MCB, DSC and UNC.
 
     \b
       Brier      mean of (forecast − outcome)²; smaller is better;
@@ -87,12 +99,19 @@ def forecasters(
       mistakebound forecasters rain.csv --outcome rain --plot rain.png --json
       mistakebound forecasters rain.csv --outcome rain --report rain.html
       mistakebound forecasters games.parquet --outcome winner --positive home
+      mistakebound forecasters games.csv --outcome result --classes H,D,A
     """
     refuse_to_overwrite(files, None, plot, page)
     draw = picture_maker("forecasters") if plot else None
     chosen = [] if names is None else [each.strip() for each in names.split(",")]
     report = mb.forecasters.compare(
-        files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
+        files,
+        names=chosen,
+        alpha=failing,
+        classes=class_names or None,
+        outcome=outcome,
+        positive=positive_outcome,
+        **options,
     )
     show_skipped(report.skipped)
     click.echo(report.to_json() if as_json else as_text(report))
@@ -111,7 +130,7 @@ def as_text(report: Report) -> str:
         lines.append(f"({report.confidence}: all {len(report.pairs)} pairs together, at every moment)")
     infinite = [each.name for each in report.scores.values() if each.log.score == float("inf")]
     fewer = [each for each in report.scores.values() if each.forecasts > report.rounds]
-    if fewer:
+    if fewer and report.comparable:
         table = f"the table uses the {many(report.rounds, 'round')} in which all gave a forecast"
         first, *others = fewer
         counts = [f"{first.name} gave one in {many(first.forecasts, 'round')}"]

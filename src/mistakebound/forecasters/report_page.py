@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mistakebound._support.text import many
+from mistakebound._support.text import escaped, many
 from mistakebound.viz.forecaster_charts import forecaster_charts
 from mistakebound.viz.page import cards, charts, facts, listing, page, paragraph, section, table, text, versions, write
+from mistakebound.viz.probability_charts import reliability_chart
 from mistakebound.viz.time_axis import ROUNDS, TimeAxis
 
 if TYPE_CHECKING:
@@ -21,6 +22,16 @@ COLUMNS = (
     "forecasts gain over the base rate. Uncertainty: the score of always forecasting the base rate. Skill: the share "
     "of the uncertainty that is saved. Log score: the mean of −ln of the probability given to the actual outcome."
 )
+SEVERAL = (
+    "There are several outcomes: the Brier score and its parts are sums over all of them. The diagrams show the "
+    "probability of the first outcome, and of the best forecaster also those of the others."
+)
+NOT_COMPARABLE = (
+    "These scores are not comparable: each is the mean over the rounds of that forecaster, and they differ. The order "
+    "is that of the pairwise ranking."
+)
+MOST_IN_MATRIX = 16
+"""Forecasters in the matrix of differences at most."""
 DIAGRAMS = (
     "On the dashed line, forecasts come true as often as they say. A line outside its band is evidence against "
     "calibration. Bars: how many forecasts there are of each size."
@@ -35,9 +46,14 @@ def write_report(report: Report, path: str | PathLike[str], command: str = "") -
     """Write a self-contained HTML page about forecasters; see ``Report.write_report``."""
     time = ROUNDS if report.dates is None else TimeAxis(report.dates.name, report.dates.seconds)
     diagrams, differences = forecaster_charts(report, time)
+    best = next(iter(report.scores))
+    diagrams += [  # the first class has a diagram for every forecaster
+        reliability_chart(report.reliability(best, label), f"{best}: {label}") for label in report.classes[1:]
+    ]
     sections = [
         numbers(report),
         ranking(report),
+        pairwise(report),
         section("Reliability diagrams", charts(diagrams), paragraph(DIAGRAMS)),
         section("Differences over time", charts(differences), paragraph(DIFFERENCES) if differences else ""),
         pairs(report),
@@ -51,6 +67,13 @@ def write_report(report: Report, path: str | PathLike[str], command: str = "") -
 def lead(report: Report) -> str:
     """Return what the headline means, in sentences, as HTML."""
     best, *others = report.scores.values()
+    if not report.comparable:
+        first = report.standings[0]
+        return (
+            f"There is no round in which all gave a forecast, so two forecasters are compared on the rounds that they "
+            f"have in common. {text(first.name)} is better than {first.better:,} of {many(len(others), 'other')}, "
+            f"{first.clearly_better:,} of them clearly ({report.confidence} confidence for all clear results together)."
+        )
     words = [f"The mean Brier score of {text(best.name)} is {best.brier.score:.4f} in {many(report.rounds, 'round')}."]
     if others:
         clear = sum(pair.clear for pair in report.pairs)
@@ -71,12 +94,16 @@ def numbers(report: Report) -> str:
     return cards(
         {
             "forecasters": f"{len(report.scores):,}",
-            "rounds": f"{report.rounds:,}",
-            "best Brier score": f"{best.brier.score:.4f}",
-            "best skill": digits(best.skill, 3),
-            "base rate": f"{report.base_rate:.3f}",
-            "clear pairs": f"{clear:,} of {len(report.pairs):,}",
+            "rounds": f"{report.rounds or len(report.y):,}",
         }
+        | (
+            {"best Brier score": f"{best.brier.score:.4f}", "best skill": digits(best.skill, 3)}
+            if report.comparable
+            else {}
+        )
+        | {f"outcome {escaped(label)}": f"{100 * rate:.1f} %" for label, rate in report.base_rates.items()}
+        | ({} if report.classes else {"base rate": f"{report.base_rate:.3f}"})
+        | {"clear pairs": f"{clear:,} of {len(report.pairs):,}"}
     )
 
 
@@ -84,7 +111,34 @@ def ranking(report: Report) -> str:
     """Return the forecasters with their scores, the best first."""
     head = ("forecaster", "Brier", "miscalibration", "discrimination", "uncertainty", "skill", "log score", "forecasts")
     lines = (line_of(each) for each in report.scores.values())
-    return section("Ranking", table(head, lines, numbers_from=1), paragraph(COLUMNS))
+    warning = "" if report.comparable else f"<p class='fails'>{NOT_COMPARABLE}</p>"
+    several = paragraph(SEVERAL) if report.classes else ""
+    return section("Ranking", warning, table(head, lines, numbers_from=1), paragraph(COLUMNS), several)
+
+
+def pairwise(report: Report) -> str:
+    """Return how many others each forecaster is better than, and a matrix of the differences, if scores do not rank."""
+    if report.comparable:
+        return ""
+    head = ("forecaster", "better than", "clearly", "worse than", "clearly", "no common round")
+    lines = ((text(each.name), *(f"{count:,}" for count in each[1:])) for each in report.standings)
+    counts = table(head, lines, numbers_from=1)
+    names = list(report.scores)
+    if len(names) > MOST_IN_MATRIX:
+        return section("Pairwise ranking", counts)
+    cells = {pair.names: difference_cell(pair.difference, clear=pair.clear) for pair in report.pairs}
+    cells |= {pair.names[::-1]: difference_cell(-pair.difference, clear=pair.clear) for pair in report.pairs}
+    matrix = ((text(one), *(cells.get((one, other), "") for other in names)) for one in names)
+    key = (
+        "The difference of the Brier scores, row minus column, on the rounds in which both gave a forecast: below 0, "
+        "the row is better. Bold differences are clear."
+    )
+    return section("Pairwise ranking", counts, table(("", *map(text, names)), matrix, numbers_from=1), paragraph(key))
+
+
+def difference_cell(value: float, *, clear: bool) -> str:
+    """Return a difference, in bold if it is clear."""
+    return f'<b class="{"holds" if value < 0 else "fails"}">{value:+.4f}</b>' if clear else f"{value:+.4f}"
 
 
 def line_of(each: Forecaster) -> tuple[str, ...]:
@@ -123,6 +177,7 @@ def data(report: Report) -> str:
     if report.dates is not None:
         rows["dates"] = f"column {text(report.dates.name)}"
     rows["rounds with all forecasts"] = f"{report.rounds:,}"
+    rows["classes"] = ", ".join(map(text, report.classes))
     return section("Data", facts(rows))
 
 

@@ -29,8 +29,9 @@ def forecaster_charts(report: Report, time: TimeAxis = ROUNDS) -> tuple[list[Cha
     drawn = {*names}
     pairs = [pair for pair in report.pairs if names[0] in pair.names and drawn.issuperset(pair.names)]
     limit = difference_limit(pairs)
+    of = f"{report.classes[0]}, " if report.classes else ""  # the diagram of one class
     diagrams = [
-        reliability_chart(report.reliability(name), f"{name}: Brier {report.scores[name].brier.score:.4f}")
+        reliability_chart(report.reliability(name), f"{name}: {of}Brier {report.scores[name].brier.score:.4f}")
         for name in names
     ]
     return diagrams, [difference_chart(each, limit, confidence=report.confidence, time=time) for each in pairs]
