@@ -3,16 +3,24 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/* core/*/*/*) $(shell find src -name '*.py' -o -name '*.pyi')
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/* core/*/*/*) $(shell find src -name '*.py' -o -name '*.pyi' -o -name '*.css' -o -name '*.js')
 
-.PHONY: demo test lint sanitize core-tests core-threads fuzz fuzz-a-little bench clean
+.PHONY: demo test browser lint sanitize core-tests core-threads fuzz fuzz-a-little bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.ready lint core-tests fuzz-a-little
+test: $(VENV)/.ready lint core-tests fuzz-a-little browser
 	$(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mistakebound
+
+# The tests of HTML pages need Chromium. Where it can be installed without questions, this does so; otherwise the tests
+# are skipped, and the last line of the test run shows the reason.
+browser:
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get && export DEBIAN_FRONTEND=noninteractive && \
+		{ $(CHROMIUM) || { apt-get update -qq && $(CHROMIUM); }; }; }; } </dev/null >/dev/null 2>&1 || true
+CHROMIUM := apt-get install -qq -y --no-install-recommends chromium
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

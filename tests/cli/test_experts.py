@@ -643,7 +643,7 @@ def test_the_contents_of_a_picture() -> None:
     figure = plot.experts(rounds, weights, {"a": regret, "b": -regret}, names=names, against="x", bounds=[(20, 100.0)])
     above, below, last = figure.axes
     assert len(above.collections) == plot.MOST_EXPERTS + 1
-    assert above.get_legend().get_texts()[0].get_text() == "4 others"
+    assert above.get_legend().get_texts()[0].get_text() == f"{12 - plot.MOST_EXPERTS} others"
     assert len(below.lines) == 2 + 1
     assert below.get_ylim()[1] < 3  # the regret has a panel,
     assert len(last.lines) == 1 + 1 + 1

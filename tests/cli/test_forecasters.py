@@ -134,14 +134,15 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     call("forecasters", forecasts, "--outcome", "rain", "--plot", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     from mistakebound import plot
+    from mistakebound.viz.forecaster_charts import MOST_FORECASTERS
 
-    monkeypatch.setattr(plot, "MOST_POINTS", 50)
+    monkeypatch.setattr("mistakebound.viz.expert_charts.thinned_rounds.__defaults__", (50,))
     given = rows(100)
     P = {"Alice": [r[1] for r in given], **{f"Bob {k}": [r[2] for r in given] for k in range(13)}}
     figure = plot.forecasters(mb.forecasters.compare(P, [r[3] for r in given]))
-    assert len(figure.axes) == 2 * plot.MOST_FORECASTERS - 1
-    assert len(figure.axes[-1].lines[0].get_xdata()) == 50
-    assert figure.axes[-1].lines[0].get_xdata()[-1] == 100
+    assert len(figure.axes) == 2 * MOST_FORECASTERS - 1
+    assert len(figure.axes[-1].lines[1].get_xdata()) == 50
+    assert figure.axes[-1].lines[1].get_xdata()[-1] == 100
     plot.forecasters(mb.forecasters.compare({"$a_$": [0.5], "b": [0.4]}, [1])).savefig(picture)  # no formula
     single = plot.forecasters(mb.forecasters.compare(P["Alice"], [r[3] for r in given]))
     assert len(single.axes) == 1

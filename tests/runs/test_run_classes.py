@@ -128,6 +128,7 @@ def test_the_summary_and_the_report_show_labels(file: Path, tmp_path: Path) -> N
     assert shows(output, "4 labels", "--positive LABEL", "predicted ", "always predicting", "log loss")
     text = page.read_text(encoding="utf-8")
     assert shows(text, "<h2>Labels</h2>", "precision", "dog", "<h2>Confusion</h2>", "class-prior")
+    assert shows(text, "Largest weights of each label", "<h3><bdi>dog</bdi></h3>")
     found = json.loads(call("run", file, "--label", "kind", "--json"))
     assert found["confusion"]["labels"] == list(LABELS[:4])
     assert sum(map(sum, found["confusion"]["counts"])) == 299
@@ -147,11 +148,11 @@ def test_many_labels_are_listed_by_their_mistakes(tmp_path: Path) -> None:
 
 def test_labels_are_escaped_in_the_report(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("x,kind\n" + "".join(f"{k % 3},<b>{k % 3}\n" for k in range(30)))
+    path.write_text("x,kind\n" + "".join(f"{k % 3},<u>{k % 3}\n" for k in range(30)))
     call("run", path, "--label", "kind", "--report", tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "<b>0" not in text
-    assert "&lt;b&gt;0" in text
+    assert "<u>" not in text
+    assert "&lt;u&gt;0" in text
 
 
 def test_classes_of_the_command_line(file: Path, tmp_path: Path) -> None:

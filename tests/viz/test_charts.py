@@ -113,7 +113,7 @@ def test_long_lines_keep_their_ends_and_few_points() -> None:
 
 def test_text_is_escaped_everywhere() -> None:
     bad = "</script><b>&\x1b"
-    found = Chart(bad, Axis(bad), Axis(bad, ticks=[(0, bad)]), [Line(bad, [0, 1], [0, 1])])
+    found = Chart(bad, Axis(bad), Axis(bad, ticks=[(0, bad)]), [Line(bad, [0, 1], [0, 1])], note=bad)
     html = page(bad, "lead", [charts([found]), bar_table(("a", "b"), [(bad, -1.0), ("x", 2.0)])], made_by={"x": "1"})
     assert "<b>&" not in html
     assert "\x1b" not in html

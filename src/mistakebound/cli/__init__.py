@@ -11,7 +11,7 @@ import click
 
 from mistakebound._support.signals import exit_code, interrupt_cause, uninterrupted
 from mistakebound.cli.help import PIPE_CLOSED, RUN_EXIT_CODES, with_line_marks
-from mistakebound.cli.output import raise_rendered
+from mistakebound.cli.output import WORDS, raise_rendered
 
 COMMANDS = {
     "run": "run",
@@ -63,6 +63,7 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options of the whole program; without arguments, show the help."""
+        ctx.meta[WORDS] = list(args)
         return super().parse_args(ctx, args or ["--help"])
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

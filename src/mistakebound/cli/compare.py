@@ -11,8 +11,8 @@ from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.help import EXIT_CODES, Manual
-from mistakebound.cli.options import FILES, OutputFile, parse_classes, reading_options, source_of
-from mistakebound.cli.output import as_flag, note, picture_maker, reason_of
+from mistakebound.cli.options import FILES, OutputFile, parse_classes, reading_options, refuse_to_overwrite, source_of
+from mistakebound.cli.output import as_flag, command_line, note, picture_maker, reason_of
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
 from mistakebound.learners.panel import Panel
 from mistakebound.runs import comparison
@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from mistakebound.runs.comparison import Comparison, Contender
 
 
-MOST_DRAWN = 12
-"""Learners in a picture at most; its legend has no room for more."""
-
-
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
 @FILES
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
 @click.option("--certify", is_flag=True, help="Certify each learner, for the columns bound and status.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw the mistakes of the best 12 learners.")
+@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the comparison.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @reading_options
 def compare(
-    files: tuple[str, ...], *, classes: str | None, certify: bool, plot: str | None, as_json: bool, **options: Any
+    files: tuple[str, ...],
+    *,
+    classes: str | None,
+    certify: bool,
+    plot: str | None,
+    report: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     r"""Run all learners on the same lines of FILE, which is read once, and rank them by mistakes.
 
@@ -58,7 +62,9 @@ def compare(
     Examples:
       mistakebound compare stream.svm
       mistakebound compare mail.csv --label kind --plot out.png
+      mistakebound compare mail.csv --label kind --report page.html
     """
+    refuse_to_overwrite(files, options["labels"], plot, report)
     source = source_of(files, options)
     if source.positive is not None:
         classes = classes or f"not {source.positive},{source.positive}"
@@ -76,7 +82,16 @@ def compare(
         if remark.kind == "weights":
             note(remark.text(as_flag))
     if plot and draw:
-        draw({run_options(each): each.curve.to_now() for each in found.ranked[:MOST_DRAWN]}).savefig(plot, dpi=150)
+        draw({run_options(each): each.curve.to_now() for each in found.ranked[: comparison.MOST_DRAWN]}).savefig(
+            plot, dpi=150
+        )
+    if report:
+        found.write_report(report, stopped=stopped_by(found.stopped), command=command_line())
+    end(found)
+
+
+def end(found: Comparison) -> None:
+    """Exit with the code of an interrupt or of a bad line, if one of them ended the comparison early."""
     if isinstance(found.stopped, KeyboardInterrupt):
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))

@@ -8,7 +8,7 @@ import click
 
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.cli.help import Manual
-from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
+from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite, split_at_commas
 from mistakebound.cli.output import as_flag, output_file, picture_maker, show_skipped, step_progress
 
 if TYPE_CHECKING:
@@ -60,11 +60,6 @@ def parse_rate(_: click.Context, __: click.Parameter, value: str | None) -> floa
     except ValueError:
         message = f"must be a number or 'theorem', got {value!r}"
         raise click.BadParameter(message) from None
-
-
-def split_at_commas(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
-    """Split words at commas."""
-    return [] if value is None else [each.strip() for each in value.split(",")]
 
 
 def rules_with_remarks(rules: tuple[str, ...]) -> str:

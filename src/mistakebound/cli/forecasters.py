@@ -9,8 +9,8 @@ import click
 import mistakebound as mb
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import Manual
-from mistakebound.cli.options import FILES, OutputFile, column_options
-from mistakebound.cli.output import picture_maker, show_skipped
+from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite, split_at_commas
+from mistakebound.cli.output import command_line, picture_maker, show_skipped
 
 if TYPE_CHECKING:
     from mistakebound.forecasters.verdict import Report
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     help="Columns of the forecasters. By default all that hold probabilities.",
 )
 @click.option(
+    "--classes",
+    "class_names",
+    callback=split_at_commas,
+    metavar="H,D,A",
+    help="The outcomes, if there are several: forecaster b gives their probabilities in columns b_H, b_D, b_A.",
+)
+@click.option(
     "--alpha",
     "failing",
     default=0.05,
@@ -37,6 +44,9 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability diagrams and differences; needs matplotlib."
 )
+@click.option(
+    "--report", "page", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the forecasters."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @column_options
 def forecasters(
@@ -45,8 +55,10 @@ def forecasters(
     outcome: str,
     positive_outcome: str | None,
     names: str | None,
+    class_names: list[str] | None,
     failing: float,
     plot: str | None,
+    page: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -54,7 +66,11 @@ def forecasters(
 
     FILE is a table, JSON lines, Parquet or Arrow, with one row per round and one column of probabilities per
     forecaster. An empty field means that there is no forecast. Two forecasters are compared in the rows in which both
-    gave a forecast; the table uses the rows in which all forecasters gave one.
+    gave a forecast; the table uses the rows in which all forecasters gave one. If there is no such row, each score is
+    over the forecaster's own rows, and the ranking counts the others that a forecaster is better than.
+
+    With --classes, a forecaster has a column for each outcome. Its Brier score is the sum over all outcomes, and so are
+    MCB, DSC and UNC.
 
     \b
       Brier      mean of (forecast − outcome)²; smaller is better;
@@ -81,17 +97,28 @@ def forecasters(
       mistakebound forecasters rain.csv --outcome rain
       mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob
       mistakebound forecasters rain.csv --outcome rain --plot rain.png --json
+      mistakebound forecasters rain.csv --outcome rain --report rain.html
       mistakebound forecasters games.parquet --outcome winner --positive home
+      mistakebound forecasters games.csv --outcome result --classes H,D,A
     """
+    refuse_to_overwrite(files, None, plot, page)
     draw = picture_maker("forecasters") if plot else None
     chosen = [] if names is None else [each.strip() for each in names.split(",")]
     report = mb.forecasters.compare(
-        files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
+        files,
+        names=chosen,
+        alpha=failing,
+        classes=class_names or None,
+        outcome=outcome,
+        positive=positive_outcome,
+        **options,
     )
     show_skipped(report.skipped)
     click.echo(report.to_json() if as_json else as_text(report))
     if draw and plot:
         draw(report).savefig(plot, dpi=150)
+    if page:
+        report.write_report(page, command=command_line())
 
 
 def as_text(report: Report) -> str:
@@ -103,7 +130,7 @@ def as_text(report: Report) -> str:
         lines.append(f"({report.confidence}: all {len(report.pairs)} pairs together, at every moment)")
     infinite = [each.name for each in report.scores.values() if each.log.score == float("inf")]
     fewer = [each for each in report.scores.values() if each.forecasts > report.rounds]
-    if fewer:
+    if fewer and report.comparable:
         table = f"the table uses the {many(report.rounds, 'round')} in which all gave a forecast"
         first, *others = fewer
         counts = [f"{first.name} gave one in {many(first.forecasts, 'round')}"]

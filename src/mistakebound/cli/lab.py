@@ -14,7 +14,7 @@ from mistakebound._support.text import did_you_mean
 from mistakebound.cli.bound import number
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import OutputFile
-from mistakebound.cli.output import flag, require_matplotlib, step_progress
+from mistakebound.cli.output import flag, step_progress
 
 if TYPE_CHECKING:
     from mistakebound.lab.experiment import Experiment, Result
@@ -61,7 +61,9 @@ def lab(
     """
     refuse_conflicts(name, sizes, everything=everything, plot=plot, dark=dark)
     if plot:
-        require_matplotlib()
+        from mistakebound.viz.figure import figure_class  # noqa: PLC0415 - few runs draw a picture
+
+        figure_class()  # raises at once if matplotlib is missing
     if everything:
         results = run_all(quick=quick)
         again = f"mistakebound lab --all{' --quick' if quick else ''}"

@@ -104,6 +104,11 @@ def reading_options(command: Any) -> Any:
     return command
 
 
+def split_at_commas(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
+    """Split words at commas."""
+    return [] if value is None else [each.strip() for each in value.split(",")]
+
+
 def column_options(command: Any) -> Any:
     """Add the options for reading files as columns to a command."""
     for each in (SKIP_BAD, HEADER, SEPARATOR):

@@ -156,18 +156,20 @@ def output_file(path: str | None) -> Iterator[Any]:
 def picture_maker(name: str) -> Any:
     """Return a function of ``viz.plot``. Raise at once if matplotlib is missing, before files are read."""
     from mistakebound.viz import plot  # noqa: PLC0415 - few runs draw a picture
+    from mistakebound.viz.figure import figure_class  # noqa: PLC0415
 
-    require_matplotlib()
+    figure_class()
     return getattr(plot, name)
 
 
-def require_matplotlib() -> None:
-    """Raise an error that names the package to install, if matplotlib is missing."""
-    try:
-        import matplotlib.figure  # noqa: F401, PLC0415
-    except ImportError:
-        message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
-        raise ModuleNotFoundError(message) from None
+WORDS = "mistakebound.words"
+"""Where the words of the command line are stored, in the ``meta`` of click's context."""
+
+
+def command_line() -> str:
+    """Return the command as it was typed, quoted for a shell."""
+    words: list[str] = click.get_current_context().meta.get(WORDS, [])
+    return " ".join(["mistakebound", *map(quote, words)])
 
 
 def can_be_drawn() -> bool:

@@ -22,7 +22,7 @@ from mistakebound.cli.options import (
     refuse_to_overwrite,
     source_of,
 )
-from mistakebound.cli.output import COLOUR
+from mistakebound.cli.output import COLOUR, command_line
 from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import as_text, certificate_as_text, facts
 from mistakebound.learners.linear import load
@@ -199,7 +199,8 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
     """Write the result as JSON or as text, and the report; then exit with the code of the run."""
     found, certificate = facts(result), result.certificate
     if report is not None:
-        result.write_report(report, learner=found["options"], stopped=found["stopped"], remarks=found["remarks"])
+        words = {"learner": found["options"], "stopped": found["stopped"], "remarks": found["remarks"]}
+        result.write_report(report, **words, command=command_line())
         found["report"] = report
     if as_json:
         own = {"certificate": json.loads(certificate.to_json())} if certificate else {}

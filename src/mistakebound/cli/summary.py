@@ -13,10 +13,9 @@ from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.output import as_flag, reason_of
 from mistakebound.errors import InputError
 from mistakebound.learners.panel import Panel
-from mistakebound.play.engine import is_panel
-from mistakebound.rules.panel_members import ROSTERS
-from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.panel_facts import panel_facts
+from mistakebound.runs.rule_words import PUBLIC, name_of, parameters_of
+from mistakebound.runs.rule_words import as_text as in_digits
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
     from mistakebound.runs.runner import RunResult
 
-OPTIONS = {"theta": "threshold"}
-"""Parameters of rules that have another name on the command line."""
 INTERRUPTED = "interrupted"
 KINDS_SHOWN = 6
 """With several classes: the number of kinds of mistakes that get a line each."""
@@ -120,18 +117,10 @@ def options_of(rule: Rule) -> str:
     >>> options_of(WinnowRule(alpha=1.5, theta=8.0))
     '--learner winnow --alpha 1.5 --threshold 8'
     """
-    if is_panel(rule):
-        known = next((name for name, members in ROSTERS.items() if members == rule.chosen), ",".join(rule.chosen))
-        cut = "" if rule.threshold == 0 else f" --threshold {rule.cut:.12g}"
-        band = f" --abstain {rule.abstain:.12g}" if rule.abstain else ""
-        return "--learner panel" + ("" if known == "all" else f" --members {known}") + cut + band
-    needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
-    words = [f"--learner {rule.id}"]
-    for name, value in asdict(rule).items():
-        if name != "strict" and (value or name in needed):
-            words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
-    # The own parameters of a rule come before those of every rule.
-    return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
+    words = [f"--learner {name_of(rule)}"]
+    for name, value in parameters_of(rule).items():
+        words.append(f"--{PUBLIC.get(name, name).replace('_', '-')} {in_digits(value)}")
+    return " ".join(words)
 
 
 def as_text(found: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@
 from mistakebound.forecasters.calibration import Decomposition, Reliability, brier, decompose, log_score, reliability
 from mistakebound.forecasters.comparison import compare
 from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
+from mistakebound.forecasters.pairwise import PairwiseStanding
 from mistakebound.forecasters.verdict import Forecaster, Pair, Report
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Decomposition",
     "Forecaster",
     "Pair",
+    "PairwiseStanding",
     "Reliability",
     "Report",
     "brier",

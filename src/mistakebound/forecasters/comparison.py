@@ -19,22 +19,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.dates import date_column
 from mistakebound.errors import StreamError
-from mistakebound.forecasters.calibration import brier, decompose, log_score
-from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
+from mistakebound.forecasters.inputs import checked_rounds
+from mistakebound.forecasters.pairs import compare_pair
+from mistakebound.forecasters.pairwise import pairwise_order
+from mistakebound.forecasters.scoring import decomposed
 from mistakebound.forecasters.table import forecast_table
-from mistakebound.forecasters.verdict import Forecaster, Pair, Report
+from mistakebound.forecasters.verdict import Forecaster, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from mistakebound._support.arrays import BoolArray, FloatArray
-    from mistakebound.forecasters.confidence_sequence import Bounds
+    from mistakebound._support.arrays import BoolArray
+    from mistakebound.forecasters.inputs import ForecastRounds
     from mistakebound.forecasters.table import ForecastTable
-
-
-LOG_SCALE = 4.0
-"""Scale of the confidence sequence for log scores: their differences are seldom larger. It affects only its width."""
 
 
 def compare(
@@ -43,26 +42,32 @@ def compare(
     names: Sequence[str] | None = None,
     alpha: float = 0.05,
     *,
+    classes: Sequence[Any] | None = None,
     outcome: str | None = None,
     positive: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
     skip_bad: int = 0,
 ) -> Report:
-    r"""Compare forecasters by the probabilities that they gave to binary outcomes.
+    r"""Compare forecasters by the probabilities that they gave to two outcomes, or to several classes.
 
     Parameters
     ----------
     P : array (rounds × forecasters), dict of columns, DataFrame; with ``outcome`` also the path of a file, or paths
         Probabilities that the outcome is 1; NaN where a forecaster gave none. Pairs are compared on the rounds in which
-        both gave a forecast, and scores are computed on the rounds in which all did. Whether a forecaster gives a
-        forecast must not depend on the outcome.
-    y : sequence of 0, 1 or bool
+        both gave a forecast, and scores are computed on the rounds in which all did. If there is no such round, each
+        score is that of the forecaster's own rounds, and the ranking counts pairs: see ``Report.comparable``. Whether a
+        forecaster gives a forecast must not depend on the outcome.
+    y : sequence of 0, 1 or bool; with ``classes``, of classes
         The outcomes, in the order in which they came.
     names : sequence of str, optional
         The names of the forecasters.
     alpha : float
         Probability that any of the confidence sequences for the Brier score fails in any round.
+    classes : sequence, optional
+        The possible outcomes, if there are more than two. P then has the probabilities of all classes, in this order:
+        rounds × forecasters × classes, or {name: rounds × classes}. In a table, forecaster b has the columns b_H, b_D
+        and b_A for the classes H, D and A.
     outcome : str, optional
         The column of P with the outcomes, instead of ``y``. ``names`` are then the columns of the forecasters; without
         ``names``, all columns of probabilities are used.
@@ -74,10 +79,11 @@ def compare(
     Notes
     -----
     In each round the forecasts are known before the outcome, so the difference of two scores is one of two known
-    numbers. ``ConfidenceSequence`` uses these two numbers as the range of the difference, which is narrow if the
-    forecasts nearly agree. Its guess is the expected difference if the mean of the two forecasts were the true
-    probability. The log score is treated in the same way, without clipping; there are no bounds for it if one of the
-    two ever forecasts 0 or 1 and the other does not.
+    numbers, or of as many as there are classes. ``ConfidenceSequence`` uses the least and the greatest of them as the
+    range of the difference, which is narrow if the forecasts nearly agree. Its guess is the expected difference if the
+    mean of the two forecasts were the true probability. The Brier score of several classes is the sum over all classes
+    of (probability − outcome)², between 0 and 2. The log score is treated in the same way, without clipping; there are
+    no bounds for it if one of the two ever forecasts 0 for an outcome and the other does not.
 
     Examples
     --------
@@ -88,14 +94,26 @@ def compare(
     >>> table = {"Alice": [0.7, 0.2, 0.9], "Bob": [0.8, 0.4, 0.5], "rain": ["wet", "dry", "wet"]}
     >>> mb.forecasters.compare(table, outcome="rain", positive="wet").to_json() == report.to_json()
     True
+    >>> games = {"Ann": [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]], "Ben": [[0.4, 0.3, 0.3], [0.3, 0.3, 0.4]]}
+    >>> list(mb.forecasters.compare(games, ["H", "A"], classes=["H", "D", "A"]).scores)
+    ['Ann', 'Ben']
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "rain.csv"
     >>> _ = file.write_text("Alice,Bob,rain\n0.7,0.8,1\n0.2,0.4,0\n0.9,0.5,1\n")
     >>> mb.forecasters.compare(file, outcome="rain").to_json() == report.to_json()
     True
     """
+    if not 0 < alpha < 1:
+        message = f"alpha must lie between 0 and 1, got {alpha!r}"
+        raise ValueError(message)
     if outcome is not None:
-        table = forecast_table(P, outcome, names or (), positive, separator=separator, header=header, skip_bad=skip_bad)
+        table = forecast_table(
+            *(P, outcome, names or (), positive),
+            separator=separator,
+            header=header,
+            skip_bad=skip_bad,
+            classes=classes or (),
+        )
         return _compare_table(table, alpha)
     reading = {"positive": positive, "separator": separator, "header": header, "skip_bad": skip_bad or None}
     for name in (name for name, value in reading.items() if value is not None):
@@ -107,175 +125,54 @@ def compare(
     if y is None:
         message = "y or outcome must be set"
         raise TypeError(message)
-    if not 0 < alpha < 1:
-        message = f"alpha must lie between 0 and 1, got {alpha!r}"
-        raise ValueError(message)
-    forecasts, names = _forecasts(P, names)
-    outcomes = _outcomes(y)
-    _check(forecasts, outcomes, names)
-    common = ~np.isnan(forecasts).any(axis=1)
-    if not common.any():
-        message = "there is no round in which every forecaster gave a forecast; choose fewer forecasters"
-        raise StreamError(message)
-    found = [
-        Forecaster(
-            name,
-            int((~np.isnan(forecasts[:, place])).sum()),
-            decompose(forecasts[common, place], outcomes[common], "brier"),
-            decompose(forecasts[common, place], outcomes[common], "log"),
-        )
-        for place, name in enumerate(names)
-    ]
-    ranked = sorted(found, key=lambda each: each.brier.score)
-    places = [names.index(each.name) for each in ranked]
-    share = alpha / max(1, math.comb(len(names), 2))
-    pairs = [_pair(forecasts, outcomes, names, a, b, share) for a, b in combinations(places, 2)]
-    base_rate = float(outcomes[common].mean())
-    scores = {each.name: each for each in ranked}
-    return Report(scores, pairs, int(common.sum()), base_rate, alpha, forecasts, outcomes, tuple(names))
+    return compare_rounds(checked_rounds(P, y, names, classes), alpha)
+
+
+def compare_rounds(rounds: ForecastRounds, alpha: float) -> Report:
+    """Return the report on forecasts and outcomes that were checked."""
+    common = np.asarray(rounds.given.all(axis=1))
+    comparable = bool(common.any())
+    found = {name: score_of(rounds, place, common if comparable else None) for place, name in enumerate(rounds.names)}
+    order = sorted(found, key=lambda name: found[name].brier.score)
+    share = alpha / max(1, math.comb(len(order), 2))
+    places = [rounds.names.index(name) for name in order]
+    pairs = [pair for a, b in combinations(places, 2) if (pair := compare_pair(rounds, a, b, share)) is not None]
+    if not comparable:
+        if not pairs:
+            message = "there is no round in which every forecaster gave a forecast, nor one in which two of them did"
+            raise StreamError(message, kind="no common round")
+        order = pairwise_order(order, pairs)
+    counted = rounds.outcomes[common] if comparable else rounds.outcomes
+    return Report(
+        {name: found[name] for name in order},
+        pairs,
+        int(common.sum()),
+        float("nan") if rounds.classes else float(counted.mean()),
+        alpha,
+        rounds.forecasts,
+        rounds.outcomes,
+        tuple(rounds.names),
+        classes=rounds.classes,
+    )
+
+
+def score_of(rounds: ForecastRounds, place: int, counted: BoolArray | None) -> Forecaster:
+    """Return the scores of a forecaster on some rounds; None for the rounds in which it gave a forecast."""
+    given = rounds.given[:, place]
+    used = given if counted is None else counted
+    if not used.any():
+        message = f"{rounds.names[place]!r} gave no forecast in any round"
+        raise StreamError(message, kind="no forecast", feature=rounds.names[place])
+    p, y = rounds.forecasts[used, place], rounds.outcomes[used]
+    return Forecaster(rounds.names[place], int(given.sum()), decomposed(p, y, "brier"), decomposed(p, y, "log"))
 
 
 def _compare_table(table: ForecastTable, alpha: float) -> Report:
     """Return the report on a table. An error of a round has the place of its row."""
     try:
-        report = compare(table.forecasts, table.outcomes, alpha=alpha)
+        report = compare(table.forecasts, table.outcomes, alpha=alpha, classes=table.classes or None)
     except StreamError as error:
         raise table.placed(error) from None
-    return replace(report, left=table.left, skipped=tuple(table.frame.skipped))
-
-
-def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha: float) -> Pair:
-    both = ~np.isnan(P[:, a]) & ~np.isnan(P[:, b])
-    if brier(P[both, a], y[both]).mean() > brier(P[both, b], y[both]).mean():
-        a, b = b, a  # the order of two may differ on their common rounds
-    p, q, truth = P[both, a], P[both, b], y[both]
-    values, sequence, bounds = _sequence(p, q, truth, brier, ConfidenceSequence(alpha, -1, 1))
-    means = np.cumsum(values) / np.arange(1, len(values) + 1)
-    above = np.flatnonzero(bounds.upper >= 0)
-    since = int(above[-1]) + 2 if len(above) else 1
-    log_low, log_high = -math.inf, math.inf
-    if np.all((p == q) | ((p > 0) & (p < 1) & (q > 0) & (q < 1))):
-        log = ConfidenceSequence(alpha, -math.inf, math.inf, LOG_SCALE)
-        _, log, _ = _sequence(p, q, truth, log_score, log)
-        log_low, log_high = log.lower, log.upper
-    return Pair(
-        names[a],
-        names[b],
-        sequence.mean,
-        sequence.lower,
-        sequence.upper,
-        since if since <= len(values) else None,
-        math.exp(min(sequence.log_evidence_below, 709.0)) / 2,
-        1 / alpha,
-        _mean(_difference(p, q, truth, log_score)),
-        log_low,
-        log_high,
-        np.flatnonzero(both),
-        means,
-        bounds,
-    )
-
-
-def _sequence(
-    p: FloatArray,
-    q: FloatArray,
-    y: FloatArray,
-    score: Callable[[FloatArray, FloatArray], FloatArray],
-    sequence: ConfidenceSequence,
-) -> tuple[FloatArray, ConfidenceSequence, Bounds]:
-    """Run a confidence sequence over the differences of two forecasters' scores."""
-    if_zero, if_one = (_difference(p, q, np.full(len(y), outcome), score) for outcome in (0.0, 1.0))
-    low, high = np.minimum(if_zero, if_one), np.maximum(if_zero, if_one)
-    guess = np.clip(if_zero + (if_one - if_zero) * (p + q) / 2, low, high)
-    values = np.where(y == 1, if_one, if_zero)
-    return values, sequence, sequence.run(values, low, high, guess)
-
-
-def _difference(
-    p: FloatArray, q: FloatArray, y: FloatArray, score: Callable[[FloatArray, FloatArray], FloatArray]
-) -> FloatArray:
-    """Return score(p) − score(q): 0 where the two agree, also if both are infinite."""
-    with np.errstate(invalid="ignore"):
-        return np.where(p == q, 0.0, score(p, y) - score(q, y))
-
-
-def _mean(values: FloatArray) -> float:
-    """Return the mean; NaN if both have infinite scores, in different rounds."""
-    with np.errstate(invalid="ignore"):
-        return float(values.mean())
-
-
-def _forecasts(P: Any, names: Sequence[str] | None) -> tuple[FloatArray, list[str]]:
-    """Return the forecasts as rounds × forecasters, and the names of the forecasters."""
-    if isinstance(P, dict) or hasattr(P, "columns"):
-        columns = list(P.keys() if isinstance(P, dict) else P.columns)
-        names = [str(each) for each in columns] if names is None else names
-        _distinct(names, len(columns))
-        found = [_numbers(P[each], f"forecasts of {name!r}") for each, name in zip(columns, names, strict=True)]
-        if len({len(each) for each in found}) > 1:
-            message = (
-                f"the forecasters must have the same number of forecasts, got {', '.join(str(len(f)) for f in found)}"
-            )
-            raise ValueError(message)
-        array = np.stack(found, axis=1) if found else np.zeros((0, 0))
-    else:
-        array = _numbers(P, "forecasts")
-        array = array[:, None] if array.ndim == 1 else array
-    if array.ndim != 2 or array.shape[1] == 0:
-        message = f"forecasts must have the shape (rounds, forecasters) with at least one forecaster, got {array.shape}"
-        raise ValueError(message)
-    names = [f"forecaster {number}" for number in range(1, array.shape[1] + 1)] if names is None else names
-    _distinct(names, array.shape[1])
-    return array, list(names)
-
-
-def _distinct(names: Sequence[str], count: int) -> None:
-    if len(names) != count or len(set(names)) != count:
-        message = f"names must be {count} different names, one for each forecaster, got {', '.join(names)}"
-        raise ValueError(message)
-
-
-def _outcomes(y: Any) -> FloatArray:
-    outcomes = _numbers(y, "outcomes")
-    if outcomes.ndim != 1:
-        message = f"outcomes must have one dimension, got the shape {outcomes.shape}"
-        raise ValueError(message)
-    return outcomes
-
-
-def _numbers(values: Any, what: str) -> FloatArray:
-    """Return numbers as float64; missing values, such as None, become NaN."""
-    if hasattr(values, "iloc"):  # pandas has several kinds of missing values
-        values = values.astype(object).where(values.notna(), np.nan).to_numpy()
-    array = np.asarray(values)
-    if array.dtype.kind not in "biufO" or any(isinstance(each, str) for each in array.flat if array.dtype.kind == "O"):
-        message = f"{what} must be numbers"
-        raise ValueError(message)
-    try:
-        return np.asarray(array, np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"{what} must be numbers: {error}"
-        raise ValueError(message) from None
-
-
-def _check(P: FloatArray, y: FloatArray, names: list[str]) -> None:
-    """Raise StreamError for the first round with a forecast outside [0, 1] or an outcome other than 0 and 1."""
-    if len(P) != len(y):
-        message = f"there are {len(P)} rounds of forecasts, but {len(y)} outcomes"
-        raise ValueError(message)
-    if not len(y):
-        message = "there are no rounds"
-        raise ValueError(message)
-    bad: BoolArray = ~(np.isnan(P) | ((P >= 0) & (P <= 1)))
-    bad_outcome = (y != 0) & (y != 1)
-    rounds = np.flatnonzero(bad.any(axis=1) | bad_outcome)
-    if not len(rounds):
-        return
-    at = int(rounds[0])
-    if bad_outcome[at]:
-        message = f"the outcome must be 0 or 1, got {y[at]:g}"
-        raise StreamError(message, kind="outcome", round=at, value=float(y[at]))
-    column = int(np.argmax(bad[at]))
-    name, value = names[column], float(P[at, column])
-    message = f"the forecast of {name!r} must be a probability from 0 to 1, got {value:g}"
-    raise StreamError(message, kind="forecast", round=at, feature=name, value=value)
+    frame = table.frame
+    files = tuple(dict.fromkeys(each.file for each in frame.places))
+    return replace(report, left=table.left, skipped=tuple(frame.skipped), dates=date_column(frame), files=files)

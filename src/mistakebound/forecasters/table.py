@@ -9,8 +9,9 @@ import numpy as np
 
 from mistakebound.data.columns import columns_with
 from mistakebound.data.tables import is_number
-from mistakebound.errors import StreamError, setting
-from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive
+from mistakebound.errors import OptionError, StreamError, setting
+from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive, one_hot
+from mistakebound.experts.comparison.class_columns import class_columns, distinct, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,18 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ForecastTable:
-    """Forecasts by name, outcomes 0 or 1, and why other columns are not forecasters."""
+    """Forecasts by name, outcomes 0 or 1 or classes, and why other columns are not forecasters."""
 
     frame: Frame
     forecasts: dict[str, FloatArray]
-    outcomes: FloatArray
+    outcomes: Any
     left: tuple[str, ...]
+    classes: tuple[str, ...] = ()
 
     def placed(self, error: StreamError) -> StreamError:
         """Return an error of a round with the place of its row in the table."""
         if error.round is None:
             return error
-        words = error.text(with_round=False) + percent_hint(list(self.forecasts.values()))
+        hint = "" if self.classes else percent_hint(list(self.forecasts.values()))
+        words = error.text(with_round=False) + hint
         return self.frame.error_at(error.round, words, kind="bad round", feature=error.feature, value=error.value)
 
 
@@ -45,21 +48,40 @@ def forecast_table(
     separator: str | None = None,
     header: bool | None = None,
     skip_bad: int = 0,
+    classes: Sequence[str] = (),
 ) -> ForecastTable:
     """Read forecasts and outcomes from a table. Without names, all columns of probabilities are forecasters."""
+    if classes and positive is not None:
+        raise OptionError(setting("positive"), " is for two outcomes; it cannot be set with ", setting("classes"))
     frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
     name = frame.name(outcome)
     frame.refuse_decimal_commas([name], "choose another ", setting("outcome"))
-    used = [frame.name(each) for each in forecasters or frame.names]
+    used = [] if classes else [frame.name(each) for each in forecasters or frame.names]
     frame.refuse_decimal_commas(used, "choose others: ", setting("forecasters"))
     bad = [row for row, text in enumerate(frame.texts(name)) if not text]
     if bad:
         frame = frame.without(bad, f"column {name!r}: {NO_OUTCOME}", skip_bad)
+    if classes:
+        return class_table(frame, name, forecasters, classes)
     outcomes = outcomes_of(frame, name, positive)
     if forecasters:
         return ForecastTable(frame, {each: frame.column(each) for each in used}, outcomes, ())
     chosen, left = forecasts_of(frame, name)
     return ForecastTable(frame, chosen, outcomes, left)
+
+
+def class_table(frame: Frame, outcome: str, forecasters: Sequence[str], classes: Sequence[str]) -> ForecastTable:
+    """Read the forecasters that have a column of probabilities for each class, such as b_H, b_D and b_A."""
+    known = distinct(classes)
+    one_hot(frame, outcome, frame.texts(outcome), known)  # every outcome must be a class
+    others = [name for name in frame.names if name != outcome]
+    groups, _ = grouped(others, known)
+    for column in (each for name in forecasters or groups for each in groups.get(name, ())):
+        frame.column(column)
+    found = class_columns(frame, others, forecasters, known)
+    left = tuple(note.removeprefix("not experts: ").removeprefix("not experts, because ") for note in found.notes)
+    forecasts = {name: found.table[:, place] for place, name in enumerate(found.names)}
+    return ForecastTable(frame, forecasts, frame.texts(outcome), left, tuple(known))
 
 
 def outcomes_of(frame: Frame, name: str, positive: str | None) -> FloatArray:

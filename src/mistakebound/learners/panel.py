@@ -195,7 +195,7 @@ class Panel(Learner):
         names, leads = engine.member_names, engine.core.leadership()
         return [(int(round_), names[int(member)]) for round_, member in leads]
 
-    def plot_leadership(self) -> Any:
+    def plot_leadership(self, *, dark: bool = False) -> Any:
         """Draw which member had the least log loss so far in each round; return a matplotlib figure.
 
         ``figure.savefig("leaders.png")`` saves it.
@@ -206,7 +206,7 @@ class Panel(Learner):
         if not changes:
             message = "there is no leader yet: the first one is known after 32 rounds"
             raise ValueError(message)
-        return leadership(changes, self.standings.rounds)
+        return leadership(changes, self.standings.rounds, dark=dark)
 
     @property
     def weights_(self) -> Any:

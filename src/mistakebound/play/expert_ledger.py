@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
 from mistakebound._support.text import html_table
+from mistakebound.play.expert_ledger_plots import MixturePlots, VotePlots
 from mistakebound.play.ledger import curve_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MOST_EXPERTS = 2**31
 
 
 @dataclass(frozen=True)
-class ExpertLedger:
+class ExpertLedger(VotePlots):
     """The record of a learner that follows votes, for all of its rounds or for those of one ``run``.
 
     ``expert_mistakes`` counts the mistakes of each expert. ``expected_mistakes`` is Σ F_t, where F_t is the share of
@@ -190,7 +191,7 @@ class KeptAdvice:
 
 
 @dataclass(frozen=True)
-class AggregationLedger:
+class AggregationLedger(MixturePlots):
     """The record of a learner that mixes forecasts, for all of its rounds or for those of one ``run``.
 
     ``expert_losses`` has each expert's loss over the rounds in which it was awake, since the learner's first round.

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from mistakebound._support.lazy import np
 from mistakebound._support.text import html_table
 from mistakebound.data.labels import label_array
+from mistakebound.play.ledger_plots import LedgerPlots
 from mistakebound.play.measures import Measures
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
-    from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.reader import ReadReport
     from mistakebound.play.engine import LearnerEngine
     from mistakebound.play.measures import Answers
@@ -89,7 +89,7 @@ class Counts(NamedTuple):
         return cls(*totals)._replace(measures=None if measured is None else Measures(*measured))
 
 
-class Ledger:
+class Ledger(LedgerPlots):
     """The record of a learner's rounds: those of one ``run``, or all of them (``learner.ledger_``).
 
     Attributes
@@ -275,15 +275,6 @@ class Ledger:
         """A table for notebooks."""
         rows = {"mistakes": self.mistakes, "rounds": self.rounds, "updates": self.updates, "rule": self.rule.id}
         return html_table("Ledger", rows)
-
-    def plot(self, certificate: Certificate | None = None) -> Any:
-        """Draw the number of mistakes by round, and the bound of a certificate; return a matplotlib figure.
-
-        ``figure.savefig("mistakes.png")`` saves it.
-        """
-        from mistakebound.viz.plot import mistakes  # noqa: PLC0415 - it needs matplotlib
-
-        return mistakes({self.rule.id: (self, certificate)})
 
     def to_json(self) -> str:
         """Return the ledger as JSON text, which ``Ledger.from_json`` reads."""

@@ -18,14 +18,17 @@ from mistakebound.learners.linear import KINDS, not_a_learner
 from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
+from mistakebound.runs.rule_words import in_words
 from mistakebound.runs.runner import certified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import ReadReport
     from mistakebound.data.remarks import BadLine
     from mistakebound.errors import InputError
     from mistakebound.play.class_ledger import ClassLedger
@@ -38,6 +41,8 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
 """Rules and parameters that are compared by default."""
 
 
+MOST_DRAWN = 12
+"""Learners in a picture at most; its legend has no room for more."""
 WEIGHTS_OF_SOME = "the weights of the lines are only used by learners that take weights"
 
 
@@ -70,6 +75,11 @@ class Contender:
     def __repr__(self) -> str:
         counts = f"{many(self.curve.mistakes, 'mistake')} in {many(self.curve.rounds, 'round')}"
         return f"<Contender: {counts}; {self.learner!r}{'' if self.error is None else f'; {self.error}'}>"
+
+    @property
+    def name(self) -> str:
+        """The rule with its parameters."""
+        return in_words(self.learner.ledger_.rule)
 
     @property
     def bound(self) -> float | None:
@@ -215,6 +225,10 @@ class Comparison:
         Bad lines that were skipped, and notes on the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         The error that ended the comparison before the end of the files.
+    source : Source
+        The files.
+    report : ReadReport
+        The report on reading them.
     """
 
     ranked: tuple[Contender, ...]
@@ -225,11 +239,35 @@ class Comparison:
     skipped: tuple[BadLine, ...]
     remarks: tuple[Remark, ...]
     stopped: ValueError | KeyboardInterrupt | None
+    source: Source
+    report: ReadReport
 
     def __repr__(self) -> str:
         best = f"fewest mistakes: {self.ranked[0]!r}" if self.ranked else "no learner could learn the whole stream"
         end = "" if self.stopped is None else f"; stopped: {self.stopped or type(self.stopped).__name__}"
         return f"<Comparison: {len(self.ranked)} ranked, {len(self.refused)} refused; {best}{end}>"
+
+    def plot(self, most: int = MOST_DRAWN, *, dark: bool = False) -> Any:
+        """Draw the mistakes of the best learners against rounds; return a matplotlib figure."""
+        from mistakebound.viz.plot import curves  # noqa: PLC0415 - it needs matplotlib
+
+        return curves({each.name: each.curve.to_now() for each in self.ranked[:most]}, dark=dark)
+
+    def write_report(self, path: str | PathLike[str], *, stopped: str | None = None, command: str = "") -> None:
+        """Write an HTML page about the comparison, which loads nothing.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        stopped : str, optional
+            The text for the error that ended the comparison early; by default its ``str``.
+        command : str, optional
+            The command that makes the page again.
+        """
+        from mistakebound.runs.comparison_report import write_report  # noqa: PLC0415 - seldom needed
+
+        write_report(self, path, stopped=stopped, command=command)
 
 
 def compare(
@@ -293,7 +331,18 @@ def compare(
         if why:
             remarks[Remark("certificate", (why,))] = None
     refused = tuple(each for each in contenders.each if each.error is not None)
-    return Comparison(tuple(ranked), refused, left_out, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
+    return Comparison(
+        ranked=tuple(ranked),
+        refused=refused,
+        left_out=left_out,
+        seconds=seconds,
+        bytes=report.bytes,
+        skipped=report.skipped,
+        remarks=tuple(remarks),
+        stopped=stopped,
+        source=source,
+        report=report,
+    )
 
 
 def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[Learner]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from mistakebound.errors import add_file_name
-from mistakebound.learners.explain import weights_and_constant
-from mistakebound.learners.explanation import CONSTANT
+from mistakebound._support.text import escaped, many, share
+from mistakebound.certificates.certificate import rounded_up
 from mistakebound.learners.panel import Panel
+from mistakebound.runs import class_section, report_sections
 from mistakebound.runs.panel_facts import panel_facts
-from mistakebound.viz import class_report, panel_report
-from mistakebound.viz.report import CertificateText, page
-from mistakebound.viz.report import text as html
+from mistakebound.runs.round_dates import time_axis
+from mistakebound.viz.chart import Line
+from mistakebound.viz.mistake_charts import Bound, mistakes_chart, points_at, window_borders, window_chart
+from mistakebound.viz.page import cards, charts, listing, page, section, text, versions, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 
     from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.runs.runner import RunResult
+    from mistakebound.viz.chart import Chart
 
-TOP = 40
-"""Number of weights that are listed."""
+FEWEST = 20
+"""Rounds from which the error in windows is drawn."""
 
 
 def write_report(
@@ -32,6 +35,7 @@ def write_report(
     learner: str | None = None,
     stopped: str | None = None,
     remarks: Sequence[str] | None = None,
+    command: str = "",
 ) -> None:
     """Write a self-contained HTML page about a run.
 
@@ -45,52 +49,134 @@ def write_report(
         Texts for the learner and for the error that ended the run early; by default their ``repr`` and ``str``.
     remarks : sequence of str
         Texts for the remarks; by default their ``str``.
+    command : str
+        The command that makes the page again.
     """
-    import mistakebound as mb  # noqa: PLC0415 - it imports this module
-
-    found, ledger = result.certificate, result.ledger
-    facts = {
-        "files": result.source.files,
-        "stopped": str(result.stopped or "") if stopped is None else stopped,
-        "skipped": result.skipped,
-        "remarks": result.remarks if remarks is None else remarks,
-        "learner": repr(result.learner) if learner is None else learner,
-        "classes": ledger.classes,
-        "majority": result.majority,
-        **{name: getattr(result, name) for name in ("rounds", "mistakes", "false_positives", "false_negatives")},
-        **{name: getattr(result, name) for name in ("majority_mistakes", "seconds", "bytes")},
-    }
-    shown = (
-        None
-        if found is None
-        else CertificateText(found.status, found.scope, found.meaning(), found.details(), found.bound)
-    )
-    sections = []
+    ledger, rounds = result.ledger, result.rounds
+    ended = str(result.stopped or type(result.stopped).__name__) if result.stopped is not None else ""
+    ended = ended if stopped is None else stopped
+    sections = [
+        f"<p class='fails'>Stopped early: {text(ended)}</p>" if ended else "",
+        numbers(result),
+        section("Mistakes over time", charts(over_time(result))),
+    ]
+    if result.certificate is not None:
+        sections.append(report_sections.certificate(result.certificate))
     if ledger.several:
-        sections += several_classes(cast("ClassLedger", ledger))
-    elif ledger.counts.measures is not None:
-        sections.append(panel_report.probabilities(ledger.measures.to_dict(), html(ledger.classes[1])))
-    largest: list[tuple[str, float]] = []
-    if isinstance(result.learner, Panel):
-        if result.rounds:
-            sections.append(panel_report.members(panel_facts(result.learner), ledger.rounds))
-    elif not ledger.several:
-        weights, constant = weights_and_constant(result.learner, top=TOP)
-        largest = [*([(CONSTANT, constant)] if constant is not None else []), *weights]
-    points = [(0, 0), (result.rounds, result.mistakes)] if result.curve is None else result.curve.to_now()
-    text = page(facts, points, largest, shown, mb.__version__, sections)
-    with add_file_name(os.fspath(path)), open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+        sections += class_section.classes(cast("ClassLedger", ledger))
+    else:
+        sections.append(report_sections.confusion(result))
+        if ledger.counts.measures is not None:
+            sections.append(report_sections.probabilities(ledger, rounds))
+    if isinstance(result.learner, Panel) and rounds:
+        sections += report_sections.members(panel_facts(result.learner), ledger.rounds)
+    sections += [
+        report_sections.weights(result),
+        report_sections.data(result, repr(result.learner) if learner is None else learner),
+        listing("Notes", result.remarks if remarks is None else remarks),
+        listing("Skipped lines", result.skipped),
+    ]
+    write(path, page(headline(result), lead(result), sections, made_by=versions(), command=command))
 
 
-def several_classes(ledger: ClassLedger) -> list[str]:
-    """Return the sections about several classes; none before the first round."""
-    if ledger.counts.measures is None:
+def headline(result: RunResult) -> str:
+    """Return the result in a few words."""
+    if not result.rounds:
+        return "No examples were learned"
+    return f"{brief_share(result.mistakes, result.rounds)} mistakes on {many(result.rounds, 'example')}"
+
+
+def brief_share(part: int, whole: int) -> str:
+    """Return a part in percent with two digits.
+
+    >>> brief_share(74, 5574), brief_share(0, 5), brief_share(2, 2)
+    ('1.3 %', '0 %', '100 %')
+    """
+    percent = 100 * part / max(whole, 1)
+    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
+
+
+def lead(result: RunResult) -> str:
+    """Return what the headline means, in sentences, as HTML."""
+    rounds, mistakes, guessing = result.rounds, result.mistakes, result.majority_mistakes
+    files = ", ".join(text(os.path.basename(file)) for file in result.source.files)
+    first = f"{many(mistakes, 'mistake')} in {many(rounds, 'round')} of {files}."
+    if not rounds:
+        return first
+    words = [first, "Each label was predicted before it was read, so this is the error on new examples."]
+    guess = f"Always predicting {text(result.majority)} makes {many(guessing, 'mistake')} ({share(guessing, rounds)})"
+    if not guessing:
+        words.append(f"{guess}: only one label occurred.")
+    elif mistakes < guessing:
+        times = guessing / max(mistakes, 1)
+        factor = f": {times:.0f} times as many" if times >= 10 else f": {times:.2g} times as many"
+        words.append(guess + (f"{factor}." if times >= 1.1 else ", hardly more."))
+    else:
+        words.append(f"{guess}, so the learner has learned nothing useful yet.")
+    if result.curve is not None and rounds >= FEWEST:
+        late = result.curve.late_rate()
+        words.append(f"In the second half of the rounds, {100 * late:.2g} % of the predictions were wrong.")
+    return " ".join(words)
+
+
+def numbers(result: RunResult) -> str:
+    """Return the cards with the most important numbers."""
+    if not result.rounds:
+        return ""
+    ledger, rounds = result.ledger, result.rounds
+    shown = {"mistakes": f"{result.mistakes:,}", "of the examples": share(result.mistakes, rounds)}
+    if result.curve is not None and rounds >= FEWEST:
+        shown["in the second half"] = f"{100 * result.curve.late_rate():.3g} %"
+    shown[f"always predicting {escaped(result.majority)}"] = share(result.majority_mistakes, rounds)
+    if (answers := ledger.answers) is not None:
+        shown["rounds with a prediction"] = share(answers.answered, answers.answered + answers.abstentions)
+        shown["of these wrong"] = share(answers.mistakes, answers.answered)
+    if ledger.counts.measures is not None and ledger.rule.log_odds:
+        measures = ledger.measures
+        shown["log loss"] = f"{measures.log_loss:.4f}"
+        if not ledger.several:
+            shown["AUC"] = f"{measures.auc:.4f}"
+    if (known := bound_of(result)) is not None and known.bound < rounds:
+        shown["bound on the mistakes"] = rounded_up(known.bound)
+    return cards(shown)
+
+
+def bound_of(result: RunResult) -> Bound | None:
+    """Return the bound of the certificate, or one that is known without it; None if there is none."""
+    found = result.certificate
+    if found is not None:
+        return Bound(found.bound, found.theorem) if found.status in ("holds", "vacuous") else None
+    return None if result.bound is None else Bound(result.bound, "theorem")
+
+
+def over_time(result: RunResult) -> list[Chart]:
+    """Return the mistakes so far and the error in windows; dates are on the axis if the table has them."""
+    rounds, mistakes = result.rounds, result.mistakes
+    if not rounds:
         return []
-    found = {each.label: each._asdict() for each in ledger.by_class()}
-    places = [k for k, label in enumerate(ledger.classes) if label in found]  # labels that have occurred
-    labels = [ledger.classes[k] for k in places]
-    confusion = ledger.confusion[places][:, places].tolist()
-    listed = [found[label] for label in labels]
-    measured = ledger.measures.to_dict() if ledger.rule.log_odds else {}
-    return [class_report.classes(measured, [html(each) for each in labels], confusion, listed)]
+    points = [(0, 0), (rounds, mistakes)] if result.curve is None else result.curve.to_now()
+    time = time_axis(result.source, result.report, rounds)
+    guess = f"always predicting {escaped(result.majority)}"
+    limit = bound_of(result)
+    bounds = {} if limit is None or limit.bound >= rounds else {"learner": limit}
+    near = limit is not None and limit.bound <= 2 * max(mistakes, result.majority_mistakes, 1)
+    first = mistakes_chart(
+        {"learner": points}, bounds if near else {}, title="Mistakes so far", time=time, logarithmic=False, totals=False
+    )
+    ends = [at for at, _ in points]
+    always = Line(guess, time.at(ends), [at * result.majority_mistakes / rounds for at in ends], colour=6, dashed=True)
+    drawn = [replace(first, marks=[*first.marks, always])]
+    if rounds >= FEWEST:
+        borders = window_borders(rounds)
+        drawn.append(
+            window_chart(
+                {"learner": points_at(points, borders)},
+                title=f"Error in windows of about {borders[1]:,} rounds",
+                time=time,
+                guide=(guess, result.majority_mistakes / rounds),
+            )
+        )
+    if rounds >= 1000:
+        title = "Mistakes so far, both axes logarithmic"
+        drawn.append(mistakes_chart({"learner": points}, bounds, title=title, totals=False))
+    return drawn

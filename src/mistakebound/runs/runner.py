@@ -122,17 +122,20 @@ class RunResult:
         learner: str | None = None,
         stopped: str | None = None,
         remarks: Sequence[str] | None = None,
+        command: str = "",
     ) -> None:
         r"""Write an HTML page about the run.
 
         Parameters
         ----------
         path : path
-            The HTML file. The page uses no script and no network.
+            The HTML file. It loads nothing; its only script shows the values of charts under the pointer.
         learner, stopped : str, optional
             Texts for the learner and for the error that ended the run early; by default their ``repr`` and ``str``.
         remarks : sequence of str, optional
             Texts for the remarks; by default their ``str``.
+        command : str, optional
+            The command that makes the page again.
 
         Examples
         --------
@@ -145,7 +148,7 @@ class RunResult:
         """
         from mistakebound.runs.report import write_report  # noqa: PLC0415 - seldom needed
 
-        write_report(self, path, learner=learner, stopped=stopped, remarks=remarks)
+        write_report(self, path, learner=learner, stopped=stopped, remarks=remarks, command=command)
 
     def raise_if_stopped(self) -> None:
         """Raise the error that ended the run early, if there is one."""

@@ -36,17 +36,32 @@ def draw(charts: Chart | Sequence[Chart], *, dark: bool = False, columns: int = 
     columns : int
         Number of charts beside each other.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
-
     several = [charts] if isinstance(charts, Chart) else list(charts)
     columns = min(columns, len(several))
     rows = -(-len(several) // columns)
-    width = WIDE if columns == 1 else 4.6 * columns
-    heights = [max(4.8 if chart.square else 0, HIGH if columns == 1 else 3.9) for chart in several]
-    figure = Figure(figsize=(width, max(heights) * rows), layout="constrained", facecolor=PAGE[dark])
+    alone = WIDE if any(not chart.square for chart in several) else 5.2
+    width = alone if columns == 1 else 4.6 * columns
+    height = max(_height(chart, columns) for chart in several)
+    figure = figure_class()(figsize=(width, height * rows), layout="constrained", facecolor=PAGE[dark])
     for number, chart in enumerate(several):
         draw_on(figure.add_subplot(rows, columns, number + 1), chart, dark=dark)
     return figure
+
+
+def figure_class() -> Any:
+    """Return matplotlib's Figure; raise ModuleNotFoundError with a remedy if matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+    except ImportError:
+        message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
+        raise ModuleNotFoundError(message) from None
+    return Figure
+
+
+def _height(chart: Chart, columns: int) -> float:
+    if rows := len(chart.y.ticks):  # a chart of named rows
+        return max(2.0, 1.2 + 0.35 * rows)
+    return max(4.8 if chart.square else 0, HIGH if columns == 1 else 3.9)
 
 
 def draw_on(axes: Any, chart: Chart, *, dark: bool = False) -> None:
@@ -76,9 +91,10 @@ def draw_on(axes: Any, chart: Chart, *, dark: bool = False) -> None:
     if ends:
         _label_ends(axes, ends)
     elif axes.get_legend_handles_labels()[0]:
-        beside = len(axes.get_legend_handles_labels()[0]) > 5
+        stacked = any(isinstance(mark, Band) and mark.solid for mark in chart.marks)  # it leaves no free place
+        beside = stacked or len(axes.get_legend_handles_labels()[0]) > 5
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
-        axes.legend(fontsize="small", frameon=False, labelcolor=INK[dark], **place)
+        axes.legend(fontsize="small", frameon=False, labelcolor=INK[dark], reverse=stacked, **place)
 
 
 def plain(name: str) -> str:
@@ -137,21 +153,21 @@ def _set_axis(axes: Any, axis: Axis, which: str) -> None:
         locator = kinds.AutoDateLocator(tz=timezone.utc)
         getattr(axes, f"{which}axis").set_major_locator(locator)
         getattr(axes, f"{which}axis").set_major_formatter(kinds.ConciseDateFormatter(locator, tz=timezone.utc))
-    if axis.ticks:
-        at, names = zip(*axis.ticks, strict=True)
+
+
+def _set_ticks(axes: Any, axis: Axis, which: str, ends: tuple[float, float]) -> None:
+    """Set ticks that are given, or those of a logarithmic axis, which are easier to read than powers of ten."""
+    chosen = axis.ticks or (ticks(*ends, axis.scale) if axis.scale in ("log", "symlog") else ())
+    if chosen:
+        at, names = zip(*chosen, strict=True)
         getattr(axes, f"set_{which}ticks")(at, [plain(name) for name in names])
+        getattr(axes, f"set_{which}ticks")([], minor=True)
 
 
 def _set_limits(axes: Any, chart: Chart) -> None:
-    for (low, high), axis, set_limit in zip(
-        limits(chart), (chart.x, chart.y), (axes.set_xlim, axes.set_ylim), strict=True
-    ):
-        set_limit(*_values(axis, (low, high)))
-    for (low, high), axis, name in zip(limits(chart), (chart.x, chart.y), "xy", strict=True):
-        if axis.scale in ("log", "symlog") and not axis.ticks:  # matplotlib would write 10¹, 2 × 10¹, ...
-            at, names = zip(*ticks(low, high, axis.scale), strict=True)
-            getattr(axes, f"set_{name}ticks")(at, names)
-            getattr(axes, f"set_{name}ticks")([], minor=True)
+    for ends, axis, which in zip(limits(chart), (chart.x, chart.y), "xy", strict=True):
+        getattr(axes, f"set_{which}lim")(*_values(axis, ends))
+        _set_ticks(axes, axis, which, ends)
 
 
 def _label_ends(axes: Any, ends: list[tuple[Line, str]]) -> None:

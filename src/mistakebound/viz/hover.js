@@ -38,8 +38,9 @@ function prepare(figure) {
     const head = document.createElement("b");
     head.textContent = data.x + ": " + at[2];
     box.append(head);
-    for (const line of lines) {
-      const point = nearest(line.points, at[0]);
+    const shown = lines.map(line => ({line, point: nearest(line.points, at[0])}));
+    if (figure.classList.contains("ends")) shown.sort((a, b) => a.point[1] - b.point[1]);
+    for (const {line, point} of shown) {
       const row = document.createElement("div"), key = document.createElement("i");
       key.className = "c" + line.colour;
       row.append(key, line.name + ": " + point[3] + (point[2] === at[2] ? "" : " (at " + point[2] + ")"));
@@ -66,7 +67,9 @@ function prepare(figure) {
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    show(longest[Math.min(Math.max(place + step, 0), longest.length - 1)][0]);
+    let next = place;
+    do next += step; while (longest[next] && longest[next][0] === longest[place][0]);  // several rounds of one date
+    show((longest[next] || longest[place])[0]);
   });
 }
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 from functools import cache
 from html import escape
 from importlib.resources import files
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.text import escaped
+from mistakebound.errors import add_file_name
 from mistakebound.viz.svg_chart import figure
 
 if TYPE_CHECKING:
@@ -50,6 +53,19 @@ def page(headline: str, lead: str, sections: Sequence[str], *, made_by: Mapping[
     )
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of the programs that make a page: of this package, of Python, and of the system."""
+    import platform  # noqa: PLC0415 - only pages need it
+
+    package: Any = sys.modules[__name__.partition(".")[0]]  # importing it here would be a cycle
+    system = platform.uname()
+    return {
+        "mistakebound": package.__version__,
+        "Python": platform.python_version(),
+        system.system: f"{system.release} {system.machine}",
+    }
+
+
 @cache
 def _read(name: str) -> str:
     return (files("mistakebound.viz") / name).read_text("utf-8")
@@ -82,6 +98,24 @@ def cards(numbers: Mapping[str, str]) -> str:
     """Return the most important numbers, each with its name: {name: number}."""
     entries = "".join(f"<li><b>{escape(value)}</b>{escape(name)}</li>" for name, value in numbers.items())
     return f'<ul class="cards">{entries}</ul>'
+
+
+def write(path: str | PathLike[str], made: str) -> None:
+    """Write a page to a file; an error has the name of the file."""
+    with add_file_name(fspath(path)), open(path, "w", encoding="utf-8") as file:
+        file.write(made)
+
+
+def listing(title: str, lines: Iterable[Any]) -> str:
+    """Return a section with a list of texts; empty if there are none."""
+    entries = "".join(f"<li>{text(line)}</li>" for line in lines)
+    return section(title, f"<ul>{entries}</ul>") if entries else ""
+
+
+def facts(rows: Mapping[str, str]) -> str:
+    """Return names with what belongs to them, which is HTML already; empty ones are left out."""
+    lines = "\n".join(f"<tr><th>{escape(name)}</th><td>{cell}</td></tr>" for name, cell in rows.items() if cell)
+    return f'<table class="facts">{lines}</table>'
 
 
 def table(

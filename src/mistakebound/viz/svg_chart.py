@@ -51,8 +51,8 @@ def figure(chart: Chart) -> str:
     """Return a chart as an HTML figure: title, SVG, legend, note, and data for the pointer."""
     frame = _frame(chart)
     marks = "".join(_mark(frame, mark, number) for mark, number in coloured(chart))
-    kind = "chart square" if chart.square else "chart"
-    note = f"<p>{escape(chart.note)}</p>" if chart.note else ""
+    kind = "chart" + (" square" if chart.square else "") + (" ends" if chart.end_labels else "")
+    note = f"<p>{escape(escaped(chart.note))}</p>" if chart.note else ""
     title = escape(escaped(chart.title))
     return (
         f'<figure class="{kind}" tabindex="0"><figcaption>{title}</figcaption>'
@@ -186,19 +186,25 @@ def _pairs(places: Sequence[tuple[float, float]]) -> str:
 
 
 def _legend(chart: Chart) -> str:
-    """Return a list of the names with their colours; empty if there is only one mark without a name."""
+    """Return a list of the names with their colours, for labels at the ends in the order of the ends."""
     entries = []
-    for mark, number in coloured(chart):
+    marks = list(coloured(chart))
+    if chart.end_labels:  # beside the lines on a wide page, below them on a narrow one
+        marks.sort(key=lambda each: -each[0].y[-1] if isinstance(each[0], Line) and len(each[0].y) else -math.inf)
+    for mark, number in marks:
         if number is None or not mark.name:
             continue
         drawn = "dashed" if not isinstance(mark, (Band, Boxes)) and getattr(mark, "dashed", True) else ""
         if not drawn:
             drawn = f"style{number // len(LIGHT) % 4}"
-        shape = (
-            f'<rect class="box c{number % len(LIGHT)}" width="22" height="10"/>'
-            if isinstance(mark, (Band, Boxes))
-            else f'<line class="line c{number % len(LIGHT)} {drawn}" x1="0" x2="22" y1="5" y2="5"/>'
-        )
+        colour = f"c{number % len(LIGHT)}"
+        if isinstance(mark, (Band, Boxes)):
+            strong = mark.solid if isinstance(mark, Band) else not mark.faint
+            shape = f'<rect class="box {colour}{"" if strong else " faint"}" width="22" height="10"/>'
+        elif isinstance(mark, Line) and not mark.joined:
+            shape = f'<circle class="dot {colour}" cx="11" cy="5" r="4"/>'
+        else:
+            shape = f'<line class="line {colour} {drawn}" x1="0" x2="22" y1="5" y2="5"/>'
         key = f'<svg viewBox="0 0 22 10" aria-hidden="true">{shape}</svg>'
         entries.append(f"<li>{key}<bdi>{escape(escaped(mark.name))}</bdi></li>")
     return f'<ul class="legend">{"".join(entries)}</ul>' if entries else ""
@@ -228,4 +234,5 @@ def _words(axis: Axis, value: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
+    whole = value == round(value) or abs(value) >= 1000
+    return f"{value:,.0f}" if whole and abs(value) < 1e15 else f"{value:.4g}"

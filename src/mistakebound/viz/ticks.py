@@ -43,11 +43,20 @@ def round_numbers(low: float, high: float) -> list[float]:
     >>> round_numbers(0.0, 0.9)
     [0.0, 0.2, 0.4, 0.6, 0.8]
     """
-    power = 10.0 ** math.floor(math.log10((high - low) / 5))
-    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if (high - low) / step <= 5.5)
+    step = nice_step((high - low) / 5.5)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     digits = max(0, -math.floor(math.log10(step)))
     return [round(k * step, digits) + 0.0 for k in range(first, last + 1)]
+
+
+def nice_step(least: float) -> float:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least a number.
+
+    >>> nice_step(0.15), nice_step(20), nice_step(21)
+    (0.2, 20.0, 50.0)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least * (1 - 1e-12))
 
 
 def powers_of_ten(low: float, high: float) -> list[float]:

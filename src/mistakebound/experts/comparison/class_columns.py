@@ -145,6 +145,16 @@ def check_distributions(frame: Frame, table: FloatArray, columns: list[list[str]
 
     An expert that gives none of them is asleep.
     """
+    fault = distribution_fault(table)
+    if fault is not None:
+        row, expert, why = fault
+        values = ", ".join("–" if np.isnan(value) else f"{value:g}" for value in table[row, expert])
+        message = f"columns {', '.join(columns[expert])} hold {values}: {why}"
+        raise frame.error_at(row, message, kind="no distribution", feature=columns[expert][0])
+
+
+def distribution_fault(table: FloatArray) -> tuple[int, int, str] | None:
+    """Return row and expert of the first probabilities (rounds × experts × classes) that are not valid, and why."""
     missing = np.isnan(table)
     faults: tuple[tuple[Any, str], ...] = (
         (
@@ -157,9 +167,8 @@ def check_distributions(frame: Frame, table: FloatArray, columns: list[list[str]
     for bad, why in faults:
         if bad.any():
             row, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
-            values = ", ".join("–" if np.isnan(value) else f"{value:g}" for value in table[row, expert])
-            message = f"columns {', '.join(columns[expert])} hold {values}: {why}"
-            raise frame.error_at(int(row), message, kind="no distribution", feature=columns[expert][0])
+            return int(row), int(expert), why
+    return None
 
 
 def require_numbers(frame: Frame, names: Sequence[str]) -> None:

@@ -1,0 +1,97 @@
+"""Charts of experts: weights over time, regret against the best expert, and the potential of a proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound.viz.chart import Axis, Band, Chart, Level, Line
+from mistakebound.viz.time_axis import ROUNDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound.viz.chart import Mark
+    from mistakebound.viz.time_axis import TimeAxis
+
+MOST_EXPERTS = 6
+"""Experts with an area of their own at most; the others share one, so that all areas differ in colour."""
+MOST_POINTS = 2000
+"""Points of a line at most."""
+FAR = 3
+"""A bound above this multiple of the largest regret gets its own chart; beside it, the regret could not be seen."""
+
+
+def thinned_rounds(rounds: int, most: int = MOST_POINTS) -> IntArray:
+    """Return rounds, 0-based and evenly spaced, the first and the last included."""
+    return np.unique(np.linspace(0, max(rounds - 1, 0), min(rounds, most)).astype(np.int64))
+
+
+def weights_chart(
+    rounds: Sequence[int], weights: FloatArray, names: Sequence[str], *, title: str, time: TimeAxis = ROUNDS
+) -> Chart:
+    """Return an area for each of the experts with the largest mean weight, and one for all others.
+
+    Parameters
+    ----------
+    rounds, weights : array
+        0-based rounds, and the weights of the experts in each of them. If a weight is below 0, they are lines.
+    names : sequence of str
+        The names of the experts.
+    title : str
+        The title.
+    time : TimeAxis
+        The x axis.
+    """
+    x = time.at([number + 1 for number in np.asarray(rounds).tolist()])
+    largest = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:MOST_EXPERTS].tolist()
+    marks: list[Mark] = []
+    if weights.size and weights.min() < 0:
+        marks = [Line(names[k], x, weights[:, k].tolist()) for k in largest]
+        marks.append(Level("no weight", 0.0, guide=True))
+        return Chart(title, time.axis(), Axis("weight"), marks)
+    bottom = np.zeros(len(x))
+    for k in largest:
+        top = np.minimum(bottom + weights[:, k], 1.0)
+        marks.append(Band(names[k], x, bottom.tolist(), top.tolist(), step=True, solid=True))
+        bottom = top
+    if len(names) > len(largest):
+        total = np.maximum(np.minimum(weights.sum(axis=1), 1.0), bottom)
+        label = f"{len(names) - len(largest)} others"
+        marks.append(Band(label, x, bottom.tolist(), total.tolist(), colour=6, step=True, solid=True))
+    return Chart(title, time.axis(), Axis("weight", low=0, high=1), marks)
+
+
+def regret_chart(
+    regrets: Mapping[str, FloatArray],
+    *,
+    title: str,
+    bounds: Sequence[tuple[int, float]] = (),
+    bound_name: str = "",
+    time: TimeAxis = ROUNDS,
+    end_labels: bool = False,
+) -> Chart:
+    """Return the regret of each rule after each round; the bounds belong to the first rule."""
+    marks: list[Mark] = [Level("no regret", 0.0, guide=True)]
+    for number, (rule, regret) in enumerate(regrets.items()):
+        at = thinned_rounds(len(regret))
+        marks.append(Line(rule, time.at((at + 1).tolist()), np.asarray(regret)[at].tolist(), colour=number))
+    if bounds:
+        at_rounds, values = zip(*bounds, strict=True)
+        marks.append(Line(bound_name, time.at(at_rounds), values, colour=0, dashed=True, dots=True))
+    return Chart(title, time.axis(), Axis("regret"), marks, end_labels=end_labels)
+
+
+def potential_chart(
+    curves: Mapping[str, Sequence[float]],
+    limits: Mapping[str, Sequence[float]] | None = None,
+    *,
+    title: str = "Potential after each mistake",
+    of: str = "mistakes",
+) -> Chart:
+    """Return the potential of a proof after each mistake (or round), and its limits as dashed lines."""
+    marks: list[Mark] = [Line(name, range(len(values)), values) for name, values in curves.items()]
+    marks += [Line(name, range(len(values)), values, dashed=True) for name, values in (limits or {}).items()]
+    return Chart(title, Axis(of, low=0), Axis("potential"), marks)

@@ -1,0 +1,231 @@
+"""The HTML reports in a real browser: no errors, values under the pointer and by keys, narrow, dark and printed pages.
+
+They need Chromium (Debian: ``apt-get install chromium``; ``make test`` installs it if it can) and playwright.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from files import call
+from pages import options_of
+
+from mistakebound.cli import COMMANDS
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = sync_api.expect
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+EVIL = "<script>document.title = 'broken'</script>"
+
+found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(found is None, reason=f"no browser: install one of {', '.join(BROWSERS)}")
+
+
+def days(folder: Path) -> Path:
+    """A table with a date, two probabilities, numbers and a label of two words, one of them hostile."""
+    rng = np.random.default_rng(0)
+    path = folder / "days.csv"
+    lines = ["day,Alice,Bob,wind,rain,label"]
+    for k in range(400):
+        chance = rng.uniform(0.05, 0.95)
+        rain = rng.random() < chance
+        label = EVIL if rain else "dry"
+        numbers = f"{chance:.3f},{0.6 + 0.4 * chance:.3f},{chance + 0.1 * rng.normal():.3f}"
+        lines.append(f"{date(2024, 1, 1) + timedelta(k)},{numbers},{int(rain)},{label}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def classes(folder: Path) -> Path:
+    """Three labels."""
+    rng = np.random.default_rng(1)
+    path = folder / "kinds.csv"
+    kinds = rng.integers(0, 3, 300)
+    path.write_text("x,y,kind\n" + "".join(f"{k + rng.normal():.2f},{rng.normal():.2f},k{k}\n" for k in kinds))
+    return path
+
+
+def asleep(folder: Path) -> Path:
+    """Three outcomes, and three forecasters of which one is asleep in every row."""
+    rng = np.random.default_rng(2)
+    path = folder / "games.csv"
+    rows = ["result,Ann_H,Ann_D,Ann_A,Ben_H,Ben_D,Ben_A,Cem_H,Cem_D,Cem_A"]
+    for k in range(90):
+        cells = [",".join(f"{p:.6f}" for p in rng.dirichlet(np.ones(3))) if j != k % 3 else ",," for j in range(3)]
+        rows.append(",".join([rng.choice(list("HDA")), *cells]))
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+RECIPES: dict[str, Callable[[Path], tuple[Any, ...]]] = {
+    "run": lambda folder: ("run", days(folder), "--label", "label", "--ignore", "rain", "--certify"),
+    "run several classes": lambda folder: ("run", classes(folder), "--label", "kind"),
+    "run perceptron": lambda folder: (
+        "run",
+        classes(folder),
+        "--label",
+        "kind",
+        "--positive",
+        "k1",
+        "--learner",
+        "arow",
+    ),
+    "compare": lambda folder: ("compare", days(folder), "--label", "label", "--ignore", "rain"),
+    "forecasters": lambda folder: ("forecasters", days(folder), "--outcome", "rain", "--forecasters", "Alice,Bob"),
+    "forecasters of classes": lambda folder: (
+        "forecasters",
+        asleep(folder),
+        "--outcome",
+        "result",
+        "--classes",
+        "H,D,A",
+    ),
+    "experts": lambda folder: ("experts", days(folder), "--outcome", "rain", "--experts", "Alice,Bob"),
+    "lab": lambda _: ("lab", "unit-vectors"),
+}
+"""Commands that write a page, without ``--report FILE``."""
+
+
+def writes_a_page(recipe: str) -> bool:
+    command = recipe.split(maxsplit=1)[0]
+    return command in COMMANDS and "--report" in options_of(command)
+
+
+NAMES = [recipe for recipe in RECIPES if writes_a_page(recipe)]
+
+
+def test_every_command_with_a_page_is_opened() -> None:
+    assert {name for name in COMMANDS if "--report" in options_of(name)} == {
+        recipe.split(maxsplit=1)[0] for recipe in NAMES
+    }
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    path = folder / "page.html"
+    call(*RECIPES[request.param](folder), "--report", path)
+    return path
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page with some options of the browser. At the end, no page may have written an error to the console."""
+    contexts, errors = [], []
+
+    def open_page(path: Path, **options: Any) -> Any:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        # A violation of the content security policy is an error of the console, too.
+        page.on(
+            "console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda asked: None if asked.url == path.as_uri() else errors.append(f"asks for {asked.url}"))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def test_a_page_is_complete(opened: Callable[..., Any], page_file: Path) -> None:
+    page = opened(page_file)
+    expect(page.locator("h1")).to_be_visible()
+    assert page.locator("figure.chart").count() >= 1
+    for chart in page.locator("figure.chart > svg").all():
+        box = chart.bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 50
+    expect(page.locator("footer")).to_contain_text("mistakebound")
+    assert page.title() == page.locator("h1").inner_text()
+    assert "broken" not in page.title()
+
+
+def test_the_pointer_shows_values(opened: Callable[..., Any], page_file: Path) -> None:
+    page = opened(page_file)
+    chart = page.locator("figure.chart:has(.line[points])").first
+    box = chart.locator(".hover")
+    expect(box).to_have_count(0)
+    chart.locator(":scope > svg").hover()
+    expect(box).to_be_visible()
+    expect(box).to_have_text(re.compile(r".+: .*\d"))
+    expect(chart.locator("line.cursor")).to_have_count(1)
+    page.locator("h1").hover()
+    expect(box).to_have_count(0)
+
+
+def test_arrow_keys_show_values(opened: Callable[..., Any], page_file: Path) -> None:
+    page = opened(page_file)
+    chart = page.locator("figure.chart:has(.line[points])").first
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    head = chart.locator(".hover b")
+    expect(head).to_be_visible()
+    first = head.inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(head).not_to_have_text(first)
+    page.keyboard.press("ArrowLeft")
+    expect(head).to_have_text(first)
+    page.keyboard.press("Escape")
+    expect(chart.locator(".hover")).to_have_count(0)
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(opened: Callable[..., Any], page_file: Path) -> None:
+    page = opened(page_file, viewport={"width": 380, "height": 800})
+    page.locator("figure.chart > svg").first.hover()
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 380
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_follows_the_colours_of_the_reader(opened: Callable[..., Any], page_file: Path, scheme: str) -> None:
+    page = opened(page_file, color_scheme=scheme)
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    bright = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (background, ink)]
+    low, high = sorted(bright)
+    assert low < 150
+    assert high > 450
+    assert (bright[0] == low) == (scheme == "dark")
+
+
+def test_a_page_can_be_printed(opened: Callable[..., Any], page_file: Path) -> None:
+    page = opened(page_file)
+    made = page.pdf()
+    assert made.startswith(b"%PDF")
+    assert len(made) > 10_000
+
+
+def test_without_scripts_everything_but_the_values_is_shown(opened: Callable[..., Any], page_file: Path) -> None:
+    page = opened(page_file, java_script_enabled=False)
+    expect(page.locator("figure.chart > svg").first).to_be_visible()
+    expect(page.locator("figcaption").first).to_be_visible()
