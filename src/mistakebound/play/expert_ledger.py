@@ -178,6 +178,8 @@ class KeptAdvice:
         need(sound, f"kept.priors must have {sum(widths)} positive numbers, the sum of kept.widths", "kept.priors")
         self._width = widths[-1] if widths else 0
         self.joins = dict(zip(joins, np.split(priors.copy(), np.cumsum(widths)[:-1]), strict=True)) if joins else {}
+        sums = all(abs(float(prior.sum()) - 1) < 1e-6 for prior in self.joins.values())
+        need(sums, "kept.priors must sum to 1 in each of kept.joins", "kept.priors")
         rounds, classes = self.count if self.complete else 0, int(np.prod(shape))
         fits = advice.size == rounds * self._width * classes and outcomes.size == rounds * classes
         need(fits, f"kept.advice and kept.outcomes must have {rounds} rounds, as kept.count", "kept.advice")
