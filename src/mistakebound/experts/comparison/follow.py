@@ -11,7 +11,7 @@ from mistakebound.data.columns import frames_of, paths_of
 from mistakebound.data.source import Source
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import LABELS, NUMBERS
-from mistakebound.experts.comparison.past_rows import joined, part_of, rows_of
+from mistakebound.experts.comparison.past_rows import joined, part_of, rows_of, without_rows
 from mistakebound.experts.comparison.records import outcome_cells
 from mistakebound.experts.comparison.results import prediction
 
@@ -46,7 +46,7 @@ def follow(
 ) -> tuple[Advice, CheckedForecasts]:
     """Let a state learn the rows of a file until Ctrl-C or SIGTERM; return all rows that it has learned.
 
-    A row without an outcome is forecast, and not learned.
+    A row without an outcome is forecast, and not learned; before the first outcome, it is left out.
     """
     found = None
     waiting: Frame | None = None
@@ -58,13 +58,13 @@ def follow(
                 waiting = whole
                 continue
             waiting = None
+            if state.past is None:
+                state.settle(without_rows(whole, [row for row, has_outcome in enumerate(known) if not has_outcome]))
             for has_outcome, group in groupby(range(whole.rows), known.__getitem__):
                 rows = list(group)
-                if not has_outcome and state.past is None:  # they are forecast with the first outcome
-                    rows = []
-                segment = part_of(whole, rows[0] if rows else 0, rows[-1] + 1 if rows else 0, whole.names)
-                if not rows:
+                if not has_outcome and state.past is None:  # there is no learner before the first outcome
                     continue
+                segment = part_of(whole, rows[0], rows[-1] + 1, whole.names)
                 begin = state.rounds
                 found = state.stream(segment, overlap)
                 state.learn(found[0])

@@ -121,6 +121,12 @@ class State:
         check_parameters(self.rules, self.parameters)
         return replace(stream, notes=[*self.notes, *stream.notes]), checked
 
+    def settle(self, frame: Frame) -> None:
+        """Decide which columns are experts and which rules are run, from more rows than are learned first."""
+        stream = advice_of(frame, self.outcome, self.choice)
+        self.rules = rules_for(stream, self.rules, self.loss)
+        self.choice = replace(self.choice, experts=stream.names, ignore=(), ids=stream.ids)
+
     def learn(self, stream: Advice, progress: Callable[[str, int], None] | None = None) -> None:
         """Let each rule learn the rounds of the stream that it has not learned yet; rules that cannot are refused."""
         begin, loss = self.rounds, self.used_loss(stream)

@@ -246,7 +246,7 @@ def check_learner(learner: Any, rule: str, state: State, rounds: int) -> None:
     need(ledger.rounds == rounds, f"{rule} must have learned {rounds} rounds, got {ledger.rounds}", "rules")
     experts = list(state.choice.experts)
     need(learner.names_ == experts, f"the experts of {rule} are not those of the options", "rules")
-    if hasattr(ledger, "mistake_rounds"):
+    if rule in FOLLOWING:
         codes = joined_labels(learner._play.predictions)  # noqa: SLF001 - they are indices of labels
         numbers = codes.dtype.kind == "f" and (codes % 1 == 0).all() and (codes >= 0).all()
         need(
