@@ -149,6 +149,21 @@ def test_words_are_followed_with_their_header(folder: Path) -> None:
     assert "2 rounds of weather, 2 experts" in out.read_text()
 
 
+def test_equal_rows_without_ids_are_all_learned(folder: Path) -> None:
+    path, out = folder / "votes.csv", folder / "out"
+    path.write_text("Ann,Bob,truth\n1,0,1\n0,1,1\n")
+    with out.open("w") as stdout, running("experts", path, "--outcome", "truth", "--follow", stdout=stdout) as process:
+        for count in (3, 4, 5):
+            wait_until(lambda count=count: lines_of(out) == count, process)  # type: ignore[misc]
+            with path.open("a") as file:
+                file.write("0,1,1\n")
+        wait_until(lambda: lines_of(out) == 6, process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert "5 rounds of truth" in out.read_text()
+
+
 def test_what_cannot_be_followed(folder: Path) -> None:
     assert "only a regular file" in call("experts", "-", "--outcome", "load", "--follow", fails=1, text=HEAD)
     path, out = folder / "monday.csv", folder / "out"

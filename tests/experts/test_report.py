@@ -171,6 +171,14 @@ def test_nearly_equal_losses_are_drawn_as_differences() -> None:
     assert max(abs(value) for line in lines(chart).values() for value in line.y) < 0.01
 
 
+def test_the_note_on_sleeping_experts_is_true() -> None:
+    notes = {
+        rule: charts(mb.experts.compare(table(asleep=True), "y", rules=[rule]))[0].note for rule in ("boa", "ridge")
+    }
+    assert "asleep has the weight 0" in notes["boa"]
+    assert "asleep" not in notes["ridge"]  # it fills in the forecast of a sleeping expert
+
+
 def test_many_experts_share_a_line() -> None:
     rng = np.random.default_rng(3)
     y = rng.normal(size=40).cumsum()

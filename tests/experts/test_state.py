@@ -12,6 +12,7 @@ import pytest
 import mistakebound as mb
 from mistakebound.aggregation.registry import FOLLOWING, MIXING
 from mistakebound.errors import OptionError
+from mistakebound.experts.comparison.state_file import save_state
 
 ROUNDS = 40
 
@@ -232,3 +233,26 @@ def test_what_is_not_a_state(tmp_path: Path) -> None:
     custom = (lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))
     with pytest.raises(mb.ModelError, match="pair of functions"):
         mb.experts.compare(numbers(), "y", loss=custom, save=path)
+
+
+def test_a_column_of_words_may_hold_numbers_or_nothing_on_another_day(tmp_path: Path) -> None:
+    path = tmp_path / "state.mb"
+    first = {"Ann": ["u", "v", "1"], "Bob": ["v", "v", "u"], "y": ["u", "v", "1"]}
+    mb.experts.compare(first, "y", save=path)
+    later = {"Ann": [1.0, 1.0], "Bob": [None, None], "y": [1, 1]}
+    found = mb.experts.compare(later, "y", load=path)
+    whole = {name: [*column, *("" if cell is None else "1" for cell in later[name])] for name, column in first.items()}
+    assert shown(found) == shown(mb.experts.compare(whole, "y"))
+
+
+def test_rows_that_the_learners_have_not_learned_are_refused(tmp_path: Path) -> None:
+    for number, (table, options) in enumerate([(numbers(), {}), (words(), {"ignore": ["net"]})]):
+        path = tmp_path / f"{number}.mb"
+        state = mb.experts.compare(table, "y", **options).state
+        if number:
+            state.past.words["Ann"][0] = ("sun", "rain")[state.past.words["Ann"][0] == "sun"]
+        else:
+            state.past.numbers["Ann"][0] += 1
+        save_state(state, path)
+        with pytest.raises(mb.ModelError, match="has learned other rows"):
+            mb.experts.compare(table, "y", load=path)

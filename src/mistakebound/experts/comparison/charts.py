@@ -53,7 +53,8 @@ def weights_chart(found: Comparison, past: History) -> Chart:
     if len(order) > most:
         rest = past.weights[:, order[most:]].sum(axis=1).tolist()
         lines.append(Line(f"{len(order) - most} others, together", x, rest))
-    asleep = " An expert that is asleep has the weight 0." if found.some_slept else ""
+    silent = past.weights[~found.advice.awake[past.rounds]]  # ridge fills in the forecasts of sleeping experts
+    asleep = " An expert that is asleep has the weight 0." if silent.size and not silent.any() else ""
     note = f"The weight of each expert in the forecast of a round, by {found.best.rule}.{asleep}"
     low = 0.0 if past.weights.min() >= 0 else None
     return Chart("Weights of the experts", axis, Axis("weight", low=low), lines, note)
