@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import hostile_certificates
+import hostile_states
 import numpy as np
 from caches import Packed, join, split, write_stream
 
@@ -532,6 +533,7 @@ KINDS = {
     "class ledger": Kind(partial(make_ledger, among=CLASS_PANELS), mutate_json, sign_ledger, use_ledger),
     "panel ledger": Kind(partial(make_ledger, among=PANELS), mutate_json, sign_ledger, use_ledger),
     "experts": Kind(make_experts, mutate_model, sign_model, use_experts),
+    "state": Kind(hostile_states.make, mutate_model, sign_model, hostile_states.use),
     "expert ledger": Kind(make_expert_ledger, mutate_json, sign_ledger, use_expert_ledger),
     "cache": Kind(make_cache, mutate_cache, sign_cache, use_cache),
     "certificate": Kind(

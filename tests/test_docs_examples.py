@@ -26,7 +26,7 @@ WRITTEN = {
         "model.mb",
     },
     "certificates.md": {"cert.json"},
-    "experts.md": {"mixed.csv", "load.png", "load.json", "mixer.mb"},
+    "experts.md": {"mixed.csv", "load.png", "load.json", "mixer.mb", "load.html", "weights.csv"},
     "forecasters.md": {"rain.png", "rain.json"},
     "lab.md": {"beta.png", "lab.html", "disjunctions.png", "two.html", "margin.html"},
     "learners.md": {"m.mb", "c.json", "page.html", "labels.txt", "mistakes.png"},

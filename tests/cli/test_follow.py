@@ -236,6 +236,7 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     (tmp_path / "rain.csv").write_text("Alice,Bob,rain\n0.9,0.5,1\n0.2,0.6,0\n")
     parquet.write_table(pa.table({"Alice": [0.7, 0.4], "winner": ["home", "away"]}), tmp_path / "games.parquet")
     (tmp_path / "load.csv").write_text("Alice,Bob,Load\n20,25,21\n21,,22\n19,24,20\n")
+    (tmp_path / "next.csv").write_text("Alice,Bob,Load\n22,24,23\n")
     (tmp_path / "games.csv").write_text("a_H,a_D,a_A,b_H,b_D,b_A,result\n.5,.3,.2,.4,.3,.3,H\n.2,.3,.5,.4,.3,.3,A\n")
     (tmp_path / "votes.csv").write_text("Alice,Bob,Carol,truth\n1,0,1,1\n0,0,1,0\n1,1,0,1\n")
     svm = {f"mistakebound {words}" for words in ("predict model.mb new.svm", "explain arow.mb new.svm")}

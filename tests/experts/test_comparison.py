@@ -39,7 +39,7 @@ def written(path: Path, table: dict[str, Any]) -> Path:
 
 def without_time(told: dict[str, Any]) -> dict[str, Any]:
     for rule in told["rules"]:
-        rule.pop("seconds")
+        del rule["seconds"], rule["learning_seconds"]
     return told
 
 
@@ -98,7 +98,7 @@ def test_the_attributes_of_a_comparison() -> None:
     assert repr(found).startswith("<Comparison: 40 rounds, 2 experts; square loss; best rule ")
     file = io.StringIO()
     found.write_predictions(file)
-    assert file.getvalue().splitlines()[0] == f"y,{found.mixes[0].rule},{found.mixes[1].rule}"
+    assert file.getvalue().splitlines()[0] == f"day,y,{found.mixes[0].rule},{found.mixes[1].rule}"
     steps: list[tuple[str, int, int, int]] = []
     mb.experts.compare(table, "y", progress=lambda *step: steps.append(step))
     assert steps == [("ml-poly", 0, 2, 80), ("the best in hindsight", 1, 2, 80)]

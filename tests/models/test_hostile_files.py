@@ -14,6 +14,7 @@ COUNTS = {
     "panel ledger": 120,
     "class panel": 60,
     "class ledger": 80,
+    "state": 60,
     "cache": 50,
     "certificate": 120,
 }

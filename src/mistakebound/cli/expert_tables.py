@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mistakebound.experts.comparison import Comparison
     from mistakebound.experts.comparison.advice import Advice
+    from mistakebound.experts.comparison.follow import FollowedRound
 
 HEAVIEST = 5
 """How many of the heaviest experts are listed in a line."""
@@ -39,6 +40,33 @@ def as_text(found: Comparison, top: int, *, certify: bool) -> str:
     lines += [f"({message_text(note, as_flag)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
+
+
+class FollowedTable:
+    """Prints a line for each row of a followed file: its ids, the forecasts, and then the outcome."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def __call__(self, row: FollowedRound) -> None:
+        """Print a line, and the names of the columns before the first one."""
+        names = [*(row.ids or ["round"]), *row.forecasts, "outcome"]
+        place = list(row.ids.values()) or ["–" if row.round is None else str(row.round)]
+        cells = [*place, *map(forecast_as_text, [*row.forecasts.values(), row.outcome])]
+        widths = [max(len(name), 10) for name in names]
+        if not self.lines:
+            click.echo(escaped("  ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))))
+        self.lines += 1
+        click.echo(escaped("  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))))
+
+
+def forecast_as_text(value: Any) -> str:
+    """Return a forecast or an outcome in a cell: a label, a number, or numbers for each class."""
+    if value is None:
+        return "–"
+    if isinstance(value, list):
+        return "/".join(f"{each:.3g}" for each in value)
+    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def expert_table(found: Comparison, top: int) -> list[str]:

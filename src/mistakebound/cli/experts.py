@@ -9,13 +9,14 @@ import click
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite, split_at_commas
-from mistakebound.cli.output import as_flag, output_file, picture_maker, show_skipped, step_progress
+from mistakebound.cli.output import as_flag, command_line, output_file, picture_maker, show_skipped, step_progress
 
 if TYPE_CHECKING:
     from mistakebound.losses import Loss
 
 MOST_AT_ONCE = 50_000
 """Numbers times rules up to which no progress is shown."""
+OVERLAPS = ("refuse", "skip", "learn")
 LOSS_NAMES = ("square", "absolute", "percentage", "pinball:TAU", "log")
 
 
@@ -62,6 +63,11 @@ def parse_rate(_: click.Context, __: click.Parameter, value: str | None) -> floa
         raise click.BadParameter(message) from None
 
 
+def split_all_at_commas(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    """Split the words of an option that may be set several times at commas."""
+    return [each.strip() for words in value for each in words.split(",")]
+
+
 def rules_with_remarks(rules: tuple[str, ...]) -> str:
     """Return the names of rules, some with a few words about them."""
     entries = [BY_ID[each] for each in rules]
@@ -77,9 +83,18 @@ def rules_with_remarks(rules: tuple[str, ...]) -> str:
 @click.option(
     "--experts",
     "names",
-    callback=split_at_commas,
+    multiple=True,
+    callback=split_all_at_commas,
     metavar="A,B,...",
-    help="Columns of the experts. By default all that fit.",
+    help="Columns of the experts, or 'all' columns of numbers. By default all that can be forecasts.",
+)
+@click.option(
+    "--id",
+    "ids",
+    multiple=True,
+    callback=split_all_at_commas,
+    metavar="A,B,...",
+    help="Columns that identify a row.  [default: words, dates, row numbers]",
 )
 @click.option("--ignore", multiple=True, metavar="A,B,...", help="Columns to leave out.")
 @click.option(
@@ -142,7 +157,19 @@ def rules_with_remarks(rules: tuple[str, ...]) -> str:
 @click.option(
     "--certify", is_flag=True, help="Show the premises of the theorems; also compute bounds for very long files."
 )
+@click.option("--load", type=click.Path(exists=True, dir_okay=False), help="Continue with a saved state.")
+@click.option("--save", type=OutputFile(replaced=True), help="Write the state to this file at the end.")
+@click.option(
+    "--overlap",
+    type=click.Choice(OVERLAPS),
+    default=OVERLAPS[0],
+    show_default=True,
+    help="What to do with rows that the loaded state has learned already.",
+)
+@click.option("--follow", is_flag=True, help="Wait for more rows at the end of the file, and forecast each.")
 @click.option("--predictions", type=OutputFile(), metavar="FILE", help="Write the prediction of each round as CSV.")
+@click.option("--weights", type=OutputFile(), metavar="FILE", help="Write the weights after each round as CSV.")
+@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the result.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw weights and regret; needs matplotlib.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the tables.")
 @column_options
@@ -155,7 +182,13 @@ def experts(
     top: int,
     switches: int,
     certify: bool,
+    load: str | None,
+    save: str | None,
+    overlap: str,
+    follow: bool,
     predictions: str | None,
+    weights: str | None,
+    report: str | None,
     plot: str | None,
     as_json: bool,
     **options: Any,
@@ -183,6 +216,15 @@ def experts(
       vacuous         the same, but no rule could exceed so large a bound
       does not apply  a premise fails, or no theorem about this rule is known
 
+    Columns of words, dates and row numbers are not experts: they identify a row, and are written beside its
+    prediction. A column of numbers that are all far from the outcomes is not an expert either. A note lists them;
+    --experts selects columns whatever they hold.
+
+    --load continues with a saved state, as if the rows of all files had been in one. Its rules, experts and other
+    columns cannot change. A row that was learned already is an error, unless --overlap is set; a row is recognised by
+    the columns that identify it. --follow waits for more rows at the end of the file, prints the forecast of each, and
+    learns those that have an outcome. Ctrl-C ends it with the summary and the saved state.
+
     Rules for numbers: FORECAST_RULES.
 
     Rules for labels: LABEL_RULES.
@@ -194,38 +236,53 @@ def experts(
       mistakebound experts load.csv --outcome Load --plot load.png
       mistakebound experts games.csv --outcome result --classes H,D,A
       mistakebound experts load.csv --outcome Load --predictions mixed.csv
+      mistakebound experts load.csv --outcome Load --report load.html
+      mistakebound experts load.csv --outcome Load --save load.mb
+      mistakebound experts next.csv --outcome Load --load load.mb --save load.mb
       mistakebound experts votes.csv --outcome truth --certify
       mistakebound experts votes.csv --outcome truth --advice Carol
     """
     from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
-    from mistakebound.cli.expert_tables import as_text  # noqa: PLC0415
+    from mistakebound.cli.expert_tables import FollowedTable, as_text  # noqa: PLC0415
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
-    if predictions or plot:
-        refuse_to_overwrite(files, None, predictions, plot)
+    refuse_to_overwrite(files, None, predictions, plot, weights, report, save)
     if plot:
         picture_maker("experts")
     reading = {name: options.pop(name) for name in ("separator", "header")}
-    frame = columns_with(files, outcome, **reading, skip_bad=options["skip_bad"])
-    show_skipped(frame.skipped)
-    with step_progress(MOST_AT_ONCE, wanted=not as_json) as progress:
+    table: Any = files
+    if not follow:
+        table = columns_with(files, outcome, **reading, skip_bad=options["skip_bad"])
+        show_skipped(table.skipped)
+    shown = 0 if follow else len(table.skipped)
+    quiet = as_json or "-" in (predictions, weights, report)
+    with step_progress(MOST_AT_ONCE, wanted=not (as_json or follow)) as progress:
         found = room.compare(
-            frame,
+            table,
             outcome,
             rules=rules,
             loss=loss,
             switches=switches,
             certify=certify,
+            load=load,
+            save=save,
+            overlap=overlap,
+            follow=follow,
+            on_round=None if quiet else FollowedTable(),
             progress=progress,
+            **reading,
             **parameters_of(options),
         )
-    if found.advice.frame is not frame:  # it also lacks rows without an outcome, or with all experts asleep
-        show_skipped(found.advice.frame.skipped[len(frame.skipped) :])
-    if predictions:
-        with output_file(predictions) as out:
-            found.write_predictions(out)
-    shown = found.to_json(as_flag) if as_json else as_text(found, top, certify=certify)
-    click.echo(shown, err=predictions == "-")
+    show_skipped(found.advice.frame.skipped[shown:])  # also rows without an outcome, or with all experts asleep
+    for path, write in ((predictions, found.write_predictions), (weights, found.write_weights)):
+        if path:
+            with output_file(path) as out:
+                write(out)
+    if report:
+        with output_file(report) as out:
+            out.write(found.report(as_flag, command_line()))
+    text = found.to_json(as_flag) if as_json else as_text(found, top, certify=certify)
+    click.echo(text, err="-" in (predictions, weights, report))
     if plot:
         found.plot().savefig(plot, dpi=150)
 

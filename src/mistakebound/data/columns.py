@@ -18,10 +18,11 @@ from mistakebound.data.tables import is_number
 from mistakebound.errors import Option, StreamError, location, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
     from mistakebound.errors import MessagePart
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
@@ -221,6 +222,22 @@ def read_columns(
         else:
             frame.numbers[name] = cells.as_numbers(name, frame.rows)
     return frame
+
+
+def frames_of(reader: StreamReader) -> Iterator[Frame]:
+    """Yield the rows of each part of a reader as a frame, with all columns of the part.
+
+    The reader must have been opened with ``all_columns``. A bad line raises its error after the rows before it.
+    """
+    for part in reader:
+        cells = _Cells()
+        cells.add(part, list(reader.report.columns), 0)
+        numbers = {name: cells.as_numbers(name, part.rows) for name in cells.names if name not in cells.words}
+        words = {name: cells.as_words(name, part.rows) for name in cells.words}
+        places = [Places(0, part.file, part.in_rows, row_lines(part))]
+        yield Frame(cells.names, numbers, words, part.rows, [*reader.report.skipped], places)
+        if part.error:
+            raise part.error.at_round(None)
 
 
 def row_lines(part: Part) -> IntArray:

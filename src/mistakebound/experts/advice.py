@@ -222,6 +222,39 @@ def _stacked(columns: list[Any]) -> Any:
         return list(zip(*columns, strict=True))
 
 
+def one_hot(outcomes: Sequence[Any], classes: Sequence[Any]) -> tuple[FloatArray, StreamError | None]:
+    """Return rounds × classes, 1 for the class that is the outcome, up to the first label that is not a class.
+
+    The error of that label is returned, too.
+
+    >>> one_hot(["D", "H"], ["H", "D", "A"])[0].tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    places = {label: place for place, label in enumerate(classes)}
+    if len(places) < 2 or len(places) != len(classes):
+        message = f"classes must be at least two different labels, got {list(classes)!r}"
+        raise ValueError(message)
+    found = np.zeros((len(outcomes), len(places)))
+    for number, label in enumerate(outcomes):
+        place = None if is_missing(label) else places.get(label)
+        if place is None:
+            message = f"the outcome {label!r} is not one of the classes {', '.join(map(str, classes))}"
+            return found[:number], StreamError(message, kind="no such class", round=number, value=label)
+        found[number, place] = 1.0
+    return found, None
+
+
+def first_rounds(A: Any, count: int) -> Any:
+    """Return the first rounds of a table of advice.
+
+    >>> first_rounds({"Ann": [1.0, 2.0]}, 1), first_rounds([[1.0], [2.0]], 1)
+    ({'Ann': [1.0]}, [[1.0]])
+    """
+    if isinstance(A, Mapping):
+        return {name: column[:count] for name, column in A.items()}
+    return A.iloc[:count] if hasattr(A, "iloc") else A[:count] if hasattr(A, "__getitem__") else list(A)[:count]
+
+
 def check_shapes(forecast: tuple[int, ...], outcome: tuple[int, ...], before: tuple[int, ...] | None) -> None:
     """Raise StreamError unless forecast and outcome have the same shape, and that of earlier rounds."""
     if forecast != outcome:

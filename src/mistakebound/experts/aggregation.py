@@ -13,7 +13,7 @@ from mistakebound._support.locks import Lock, guarded, snapshot
 from mistakebound._support.text import html_table
 from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.aggregation.registry import declared, known_parameters
-from mistakebound.experts.advice import Roster
+from mistakebound.experts.advice import Roster, first_rounds, one_hot
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
 from mistakebound.losses import loss_named
@@ -166,10 +166,11 @@ class Aggregation:
         return self._tickets.add(Asked(served.prediction, served.number, served))
 
     @guarded
-    def tell(self, asked: Asked, outcome: Any) -> None:
+    def tell(self, asked: Asked, outcome: Any, *, classes: Sequence[Any] | None = None) -> None:
         """Learn from the outcome of a forecast made by `ask`; experts that joined after it slept in that round.
 
-        Raises TicketError if `asked` is not from this learner, or was passed before.
+        With ``classes``, the outcome is one of these labels, as in `run`. Raises TicketError if `asked` is not from
+        this learner, or was passed before.
 
         Examples
         --------
@@ -182,17 +183,19 @@ class Aggregation:
         play = self._play_so_far()
         tickets = self._tickets or Tickets()
         tickets.check(asked, type(self).__name__, play.rounds)
-        play.learn(asked.held, outcome)
+        play.learn(asked.held, outcome if classes is None else _class_outcome(outcome, classes))
         tickets.close(asked)
 
     @guarded
-    def learn_one(self, advice: Any, outcome: Any) -> None:
-        """Mix the forecasts of a round, then learn from its outcome."""
+    def learn_one(self, advice: Any, outcome: Any, *, classes: Sequence[Any] | None = None) -> None:
+        """Mix the forecasts of a round, then learn from its outcome; with ``classes``, one of these labels."""
         with self._playing() as play:
-            play.one(advice, outcome)
+            play.one(advice, outcome if classes is None else _class_outcome(outcome, classes))
 
     @guarded
-    def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
+    def run(
+        self, A: Any, y: Any, *, keep_weights: bool = False, classes: Sequence[Any] | None = None
+    ) -> AggregationLedger:
         """Predict, then learn, over a whole stream.
 
         Parameters
@@ -203,6 +206,9 @@ class Aggregation:
             An outcome for each round.
         keep_weights : bool
             Keep the weights of each round, rounds × experts. The rounds are then played one by one, which is slower.
+        classes : sequence, optional
+            The labels in the order of the last axis of A, if experts give a probability for each of them. Each outcome
+            in y is then one of these labels.
 
         Returns
         -------
@@ -218,9 +224,25 @@ class Aggregation:
         >>> ledger = mb.experts.MLPoly().run([[20.0, 25.0], [21.0, 26.0]], [21.0, 22.0], keep_weights=True)
         >>> ledger.weights.tolist(), ledger.predictions.tolist()
         ([[0.5, 0.5], [1.0, 0.0]], [22.5, 21.0])
+        >>> rounds = [[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], [[0.4, 0.3, 0.3], [0.1, 0.2, 0.7]]]
+        >>> ledger = mb.experts.MLPoly().run(rounds, ["H", "A"], classes=["H", "D", "A"])
+        >>> ledger.predictions.round(2).tolist(), ledger.mistakes
+        ([[0.35, 0.25, 0.4], [0.4, 0.3, 0.3]], 2)
         """
+        if classes is None:
+            with self._playing() as play:
+                return play.run(A, y, keep_weights=keep_weights)
+        labels = list(y)
+        outcomes, fault = one_hot(labels, classes)
+        rows = A if fault is None else first_rounds(A, len(outcomes))
+        if fault is None and hasattr(rows, "__len__") and not isinstance(rows, Mapping) and len(rows) != len(labels):
+            message = f"there are {len(rows)} rounds of advice but {len(labels)} outcomes"
+            raise ValueError(message)
         with self._playing() as play:
-            return play.run(A, y, keep_weights=keep_weights)
+            ledger = play.run(rows, outcomes, keep_weights=keep_weights)
+        if fault is not None:
+            raise fault.at_round(fault.round, ledger)  # type: ignore[arg-type]
+        return ledger
 
     @guarded
     def learn_losses(self, losses: Any) -> None:
@@ -324,3 +346,11 @@ class Aggregation:
         """Return the state for copies and pickles, consistent even if another thread learns."""
         with self._lock:
             return snapshot(self) | {"_play": copy(self._play)}
+
+
+def _class_outcome(outcome: Any, classes: Sequence[Any]) -> FloatArray:
+    """Return an outcome as a number for each class; raise StreamError if it is not one of them."""
+    found, fault = one_hot([outcome], classes)
+    if fault is not None:
+        raise fault.at_round(None)
+    return np.asarray(found[0])

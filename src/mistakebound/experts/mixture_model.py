@@ -82,7 +82,8 @@ def restored_mixture(kind: Any, fields: Any, arrays: Mapping[str, AnyArray]) -> 
     )
     first = play.first_prior = play_arrays["first_prior"].copy()
     positive = 0 < first.size <= n and np.isfinite(first).all() and (first > 0).all()
-    need(positive, "first_prior must have a positive number for each of the first experts", "first_prior")
+    sums = positive and abs(float(first.sum()) - 1) < 1e-6
+    need(sums, "first_prior must have a positive number for each of the first experts, with the sum 1", "first_prior")
     if kind is Ridge:
         _check_ridge(state, n, fixed=built_with.penalty is not None)
     try:

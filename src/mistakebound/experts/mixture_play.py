@@ -246,4 +246,5 @@ class MixturePlay:
             kept=self.kept,
             make=played._make,
             weights=None if weights is None else stacked_weights(weights, self.roster.n),
+            before=before,
         )

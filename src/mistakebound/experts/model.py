@@ -36,6 +36,8 @@ KINDS: dict[str, type[Aggregation | WeightedMajority]] = {
     each.learner: getattr(experts, each.learner) for each in EXPERT_RULES
 }
 """The classes that a file may name; no other class is ever looked up."""
+STATE = "Comparison"
+"""What the state of a comparison names instead of a class; `comparison.state_file` reads it."""
 
 
 def save(learner: Aggregation | WeightedMajority, path: str | os.PathLike[str]) -> None:
@@ -84,6 +86,11 @@ def to_file(learner: Any) -> tuple[dict[str, Any], dict[str, AnyArray]]:
 
 def restored(header: dict[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
     """Return the learner that a file describes; raise ModelError with the field that is wrong."""
+    need(
+        header.get("learner") != STATE,
+        "it holds a state of experts: pass it to mb.experts.compare(load=...)",
+        "learner",
+    )
     name, parameters, tickets, draws, play = schema.fields(header, "learner", "parameters", "tickets", "draws", "play")
     kind = KINDS[schema.text(name, "learner", KINDS)]
     learner: Any = constructed(kind, parameters, "parameters")

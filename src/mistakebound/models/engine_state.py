@@ -145,8 +145,7 @@ def _restore_grid(grid: Calibrated, numbers: Any, arrays: Mapping[str, AnyArray]
     of_members = {name.removeprefix("member."): each for name, each in arrays.items() if name.startswith("member.")}
     wide = of_members.get("regrets", of_members.get("sums.rounds", np.zeros(0)))
     need(wide.size == size * len(grid.prior), "engine.members must have a number for each expert", "engine.members")
-    for place, value in enumerate(values.tolist()):
-        grid._add_value(value, place, 1 + len(shape))  # noqa: SLF001 - new members; their state is set next
+    grid._add_values(values.tolist(), 0, 1 + len(shape))  # noqa: SLF001 - new members; their state is set next
     for k, (member, numbers_of_member) in enumerate(
         zip([each for row in grid.members for each in row], members, strict=True)
     ):

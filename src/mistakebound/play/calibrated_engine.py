@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mistakebound.aggregation.reference import Engine, regrets, weighted_mean_forecast
 from mistakebound.play.expert_engine import compiled_if_possible
+from mistakebound.play.stacked_members import stacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.reference import Forecaster, Served
     from mistakebound.losses import Loss
     from mistakebound.play.expert_engine import CompiledEngine
+    from mistakebound.play.stacked_members import StackedMembers
 
 
 class Grid(Protocol):
@@ -60,11 +62,17 @@ class Calibrated:
         self.rows: list[FloatArray] = []
         self.outcomes: list[FloatArray] = []
         self.best = (0, len(self.others) // 2)
+        self._together: StackedMembers | None = None
+        """All members; None if they have changed since, or cannot be stacked."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the stack, because the arrays of a copy are not views of it."""
+        return vars(self) | {"_together": None}
 
     def join(self, prior: FloatArray) -> None:
         """Add experts at the end; they have slept so far."""
         grown = len(prior) - len(self.prior)
-        self.prior = prior
+        self.prior, self._together = prior, None
         for row in self.members:
             for member in row:
                 member.join(prior)
@@ -86,38 +94,66 @@ class Calibrated:
         r, h = regrets(self.loss, served, outcome, gradient=self.gradient, any_unit=self.only is None)
         row = _row(served.x, served.awake)
         if self.only is not None and not self.values:
-            self._add_value(self.only, 0, row.ndim)
+            self._add_values([self.only], 0, row.ndim)
         if self.only is None:
             self.rows.append(row)
             self.outcomes.append(outcome)
         if self.values:
-            rows, outcomes = row[None], outcome[None]
-            for i, members in enumerate(self.members):
-                self.totals[i] += [self._loss_of(member, rows, outcomes) for member in members]
+            if self._together is None:
+                self._together = stacked([member for members in self.members for member in members])
+            self.totals += self._losses_of(self._together, self.members, row[None], outcome[None])
             best = np.unravel_index(int(np.argmin(self.totals)), self.totals.shape)
             self.best = (int(best[0]), int(best[1]))
             self._grow()
             return r, h
         value = self.grid.first(served, outcome)
         if np.isfinite(value) and value > 0:
-            self._add_value(value, 0, row.ndim)
+            self._add_values([value], 0, row.ndim)
             self._grow()
         return r, h
 
-    def _loss_of(self, member: Engine | CompiledEngine, rows: FloatArray, outcomes: FloatArray) -> float:
-        """Let a member learn these rounds; return its loss, or infinity if a round raises an error."""
-        _, losses, error = member.run(rows, outcomes)
-        return float(sum(losses)) if error is None else np.inf
+    def _losses_of(
+        self,
+        together: StackedMembers | None,
+        members: list[list[Engine | CompiledEngine]],
+        rows: FloatArray,
+        outcomes: FloatArray,
+    ) -> FloatArray:
+        """Let members learn these rounds; return the loss of each, infinite if a round raises an error.
 
-    def _add_value(self, value: float, place: int, dimensions: int) -> None:
-        """Add the members of a value, and let them learn the past rounds."""
-        engines = [Engine(self.grid.make(self.prior, value, other), self.loss, self.prior) for other in self.others]
-        members = [compiled_if_possible(each, self.prior) if dimensions == 1 else each for each in engines]
-        rows, outcomes = np.array(self.rows), np.array(self.outcomes)
-        total = [self._loss_of(member, rows, outcomes) if len(rows) else 0.0 for member in members]
-        self.values.insert(place, value)
-        self.members.insert(place, members)
-        self.totals = np.insert(self.totals, place, total, axis=0)
+        ``together`` are the same members stacked; None if they cannot be.
+        """
+        totals = np.zeros((len(members), len(self.others)))
+        alone = 0
+        while together is not None and alone < len(rows):
+            losses = together.learn(rows[alone], outcomes[alone])
+            if losses is None:
+                break
+            totals += losses.reshape(totals.shape)
+            alone += 1
+        if alone < len(rows):
+            self._together = None  # a member that learns alone replaces its arrays
+            for i, row in enumerate(members):
+                totals[i] += [_loss_of(member, rows[alone:], outcomes[alone:]) for member in row]
+        return totals
+
+    def _add_values(self, values: Sequence[float], place: int, dimensions: int) -> None:
+        """Add the members of values, and let them learn the past rounds."""
+        engines = [
+            [Engine(self.grid.make(self.prior, value, other), self.loss, self.prior) for other in self.others]
+            for value in values
+        ]
+        members = [
+            [compiled_if_possible(each, self.prior) if dimensions == 1 else each for each in row] for row in engines
+        ]
+        total = np.zeros((len(values), len(self.others)))
+        if self.rows:
+            together = stacked([member for row in members for member in row])
+            total = self._losses_of(together, members, np.array(self.rows), np.array(self.outcomes))
+        self._together = None
+        self.values[place:place] = values
+        self.members[place:place] = members
+        self.totals = np.insert(self.totals, place, total, axis=0) if len(self.totals) else total
 
     def _grow(self) -> None:
         (i, j), dimensions = self.best, self.rows[-1].ndim if self.rows else 1
@@ -129,12 +165,18 @@ class Calibrated:
             if not neighbour - best > self.little * abs(best):
                 return
         if high:
-            for _ in range(self.step):
-                self._add_value(self.values[-1] * self.factor, len(self.values), dimensions)
+            larger = [self.values[-1] * self.factor**k for k in range(1, self.step + 1)]
+            self._add_values(larger, len(self.values), dimensions)
         if low:
-            for _ in range(self.step):
-                self._add_value(self.values[0] / self.factor, 0, dimensions)
+            smaller = [self.values[0] / self.factor**k for k in range(self.step, 0, -1)]
+            self._add_values(smaller, 0, dimensions)
             self.best = (i + self.step, j)
+
+
+def _loss_of(member: Engine | CompiledEngine, rows: FloatArray, outcomes: FloatArray) -> float:
+    """Let a member learn these rounds; return its loss, or infinity if a round raises an error."""
+    _, losses, error = member.run(rows, outcomes)
+    return float(sum(losses)) if error is None else np.inf
 
 
 def _row(x: FloatArray, awake: BoolArray) -> FloatArray:

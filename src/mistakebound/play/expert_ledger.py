@@ -179,6 +179,8 @@ class KeptAdvice:
         need(sound, f"kept.priors must have {sum(widths)} positive numbers, the sum of kept.widths", "kept.priors")
         self._width = widths[-1] if widths else 0
         self.joins = dict(zip(joins, np.split(priors.copy(), np.cumsum(widths)[:-1]), strict=True)) if joins else {}
+        sums = all(abs(float(prior.sum()) - 1) < 1e-6 for prior in self.joins.values())
+        need(sums, "kept.priors must sum to 1 in each of kept.joins", "kept.priors")
         rounds, classes = self.count if self.complete else 0, int(np.prod(shape))
         fits = advice.size == rounds * self._width * classes and outcomes.size == rounds * classes
         need(fits, f"kept.advice and kept.outcomes must have {rounds} rounds, as kept.count", "kept.advice")
@@ -224,6 +226,8 @@ class AggregationLedger(MixturePlots):
     make: Callable[[FloatArray], Engine] = field(compare=False)
     weights: FloatArray | None = field(default=None, compare=False)
     """Weights of each round, rounds × experts, 0 for sleeping experts; None unless ``run`` kept them."""
+    before: int | None = field(default=None, compare=False)
+    """Number of rounds that were learned before these; None if it is not known."""
 
     def __repr__(self) -> str:
         summary = f"<AggregationLedger: {self.rule}; {count(self.rounds, 'round')}, {count(len(self.names), 'expert')}"
@@ -286,6 +290,38 @@ class AggregationLedger(MixturePlots):
     def loss_curve(self) -> FloatArray:
         """The learner's loss up to and including each round."""
         return np.cumsum(self.losses)
+
+    @property
+    def mistake_rounds(self) -> IntArray:
+        """Rounds in which the most probable outcome was not the true one.
+
+        Outcomes must be 0 and 1, or a class. A tie counts for 1, or for the last class. Other outcomes, and outcomes
+        that were not kept, raise ValueError.
+        """
+        begin = 0 if self.from_start else self.before
+        if not self.rounds:
+            return np.zeros(0, np.int64)
+        if begin is None or not self.kept.complete:
+            message = "mistakes are not known, because the outcomes of these rounds were not kept (see keep_bytes)"
+            raise ValueError(message)
+        y = self.kept.rounds()[1][begin : begin + self.rounds]
+        if not ((y == 0) | (y == 1)).all() or (y.ndim > 1 and (y.sum(axis=1) != 1).any()):
+            message = "mistakes are only defined for outcomes that are 0 and 1, or one of several classes"
+            raise ValueError(message)
+        if y.ndim == 1:
+            return np.flatnonzero((self.predictions >= 0.5) != (y == 1))
+        best = y.shape[1] - 1 - np.argmax(self.predictions[:, ::-1], axis=1)
+        return np.flatnonzero(y[np.arange(len(y)), best] != 1)
+
+    @property
+    def mistakes(self) -> int:
+        """Number of rounds in ``mistake_rounds``."""
+        return len(self.mistake_rounds)
+
+    @property
+    def mistake_curve(self) -> IntArray:
+        """Number of mistakes up to and including each round; see ``mistake_rounds``."""
+        return curve_of(self.mistake_rounds, self.rounds)
 
     def to_json(self) -> str:
         """Return the ledger without ``weights`` as JSON text, which ``AggregationLedger.from_json`` reads."""

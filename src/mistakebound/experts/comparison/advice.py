@@ -20,6 +20,7 @@ from mistakebound.experts.comparison.class_columns import (
     likely_experts,
     require_numbers,
 )
+from mistakebound.experts.comparison.roles import id_columns, seconds_of, why_not_forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
 NUMBERS, LABELS, CLASSES = "numbers", "labels", "classes"
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 NO_OUTCOME = "the outcome is missing"
+EVERY = "all"
+"""In place of the names of the experts: every column of numbers."""
 ALL_TAKEN = (
-    *("every column of numbers is read as an expert; ", setting("experts", ["A", "B"]), " selects experts, "),
+    *(
+        "every column of numbers that can be a forecast is an expert; ",
+        setting("experts", ["A", "B"]),
+        " selects experts, ",
+    ),
     *(setting("ignore", ["A", "B"]), " leaves columns out"),
 )
 ANOTHER_OUTCOME = ("choose another ", setting("outcome"))
@@ -50,6 +57,7 @@ class ColumnChoice:
     ahead: bool = False
     skip_bad: int = 0
     advice: str | None = None
+    ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,10 @@ class Advice:
         The column of these labels.
     notes : list of tuples
         What was not used, and why: the words of a message, as in `InputError`.
+    columns : list of str
+        The columns of the table that the experts are read from.
+    ids : list of str
+        Columns that identify a row, such as a date; they are written beside predictions.
     rounds : int
         Number of rounds with an outcome.
     past_forecasts : array
@@ -94,6 +106,8 @@ class Advice:
     outcomes: FloatArray
     labels: list[str]
     notes: list[tuple[str | Option, ...]]
+    columns: list[str]
+    ids: list[str]
     advised: FloatArray | None = None
     advice_name: str = ""
     rounds: int = field(init=False)
@@ -106,6 +120,13 @@ class Advice:
         awake = np.asarray(~np.isnan(past if past.ndim == 2 else past[:, :, 0]))
         for name, value in (("rounds", rounds), ("past_forecasts", past), ("awake", awake)):
             object.__setattr__(self, name, value)  # the record is frozen
+
+    def dates(self) -> tuple[str, list[float]] | None:
+        """Return the first column of dates that never decrease, and the dates in seconds since 1970; or None."""
+        for name in self.ids:
+            if (found := seconds_of(self.frame.texts(name))) is not None:
+                return name, found
+        return None
 
     @property
     def only_zeros_and_ones(self) -> bool:
@@ -180,10 +201,13 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     outcome = frame.name(outcome)
     ignored = {frame.name(each) for given in choice.ignore for each in names_between_commas(given, frame)}
     advised = [] if choice.advice is None else [advice_column(frame, outcome, choice.advice)]
-    excluded = {outcome, *ignored, *advised}
+    ids = [frame.name(each) for each in choice.ids]
+    excluded = {outcome, *ignored, *advised, *ids}
     others = [name for name in frame.names if name not in excluded]
     experts = list(choice.experts)
-    if experts and not choice.classes:
+    if experts == [EVERY] and not choice.classes and not frame.has(EVERY):
+        experts = [name for name in others if name in frame.numbers]
+    elif experts and not choice.classes:
         experts = expert_names(frame, outcome, experts)
     used = [*(others if choice.classes or not experts else experts), *advised]
     frame.refuse_decimal_commas([outcome], *ANOTHER_OUTCOME)
@@ -203,7 +227,7 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
         kind, columns = (
             (LABELS, label_columns(frame, outcome, others, experts, advised))
             if values is None
-            else (NUMBERS, number_columns(frame, outcome, others, experts))
+            else (NUMBERS, number_columns(frame, outcome, others, experts, values))
         )
     outcomes = label_codes(texts[:rounds], columns.labels) if values is None else values[:rounds]
     notes: list[tuple[str | Option, ...]] = [(note,) for note in columns.notes]
@@ -215,7 +239,11 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     if asleep.any():
         why = "every expert is asleep (add an expert that always gives a forecast)"
         return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, choice.skip_bad), outcome, choice)
-    found = Advice(frame, outcome, kind, columns.names, columns.table, outcomes, columns.labels, notes)
+    taken = {*columns.columns}
+    known = outcomes if kind == NUMBERS else np.zeros(0)
+    ids = ids or id_columns(frame, [name for name in others if name not in taken], known)
+    read = (columns.names, columns.table, outcomes, columns.labels, notes, columns.columns, ids)
+    found = Advice(frame, outcome, kind, *read)
     if not advised:
         return found
     if kind != LABELS:
@@ -224,23 +252,32 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     return replace(found, advised=codes, advice_name=advised[0])
 
 
-def number_columns(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
-    """Return the experts whose columns hold numbers: those in ``experts``, or all of the others that do."""
+def number_columns(
+    frame: Frame, outcome: str, others: list[str], experts: Sequence[str], outcomes: FloatArray
+) -> ExpertColumns:
+    """Return the experts whose columns hold numbers: those in ``experts``, or all others that can be forecasts."""
     notes: list[str] = []
     names = list(experts)
     if not experts:
         words, of_numbers = divided(others, lambda name: name in frame.words)
         for name in words:
             refuse_mostly_numbers(frame, name)
-        empty, names = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
+        empty, full = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
+        reasons = {name: why_not_forecasts(name, frame.numbers[name], outcomes) for name in full}
+        unfit, names = divided(full, lambda name: bool(reasons[name]))
         notes += [f"not experts, because they hold words: {', '.join(words)}"] if words else []
         notes += [f"not experts, because they are empty: {', '.join(empty)}"] if empty else []
+        notes += [f"not an expert: {name}, because {reasons[name]}" for name in unfit]
         if not names:
             message = f"no column except {outcome!r} holds numbers; the columns are: {', '.join(frame.names)}"
+            if unfit:
+                why = "; ".join(f"{name}, because {reasons[name]}" for name in unfit)
+                message = f"no column can be an expert: not {why}; if they are experts, set "
+                raise StreamError(message, setting("experts", unfit), kind="no expert", feature=outcome)
             raise StreamError(message, kind="no expert", feature=outcome)
     else:
         require_numbers(frame, names)
-    return ExpertColumns(names, np.column_stack([frame.numbers[name] for name in names]), [], notes)
+    return ExpertColumns(names, np.column_stack([frame.numbers[name] for name in names]), [], notes, names)
 
 
 def divided(names: Sequence[str], is_first: Callable[[str], bool]) -> tuple[list[str], list[str]]:

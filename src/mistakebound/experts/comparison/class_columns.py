@@ -30,6 +30,8 @@ class ExpertColumns(NamedTuple):
     """The labels that occur, sorted; or the classes; empty for numbers."""
     notes: list[str]
     """Which columns are not used, and why."""
+    columns: list[str]
+    """The columns of the table that these are read from."""
 
 
 def label_columns(
@@ -55,7 +57,8 @@ def label_columns(
     columns = [frame.texts(name) for name in names]
     more = [frame.texts(name) for name in advised]
     labels = sorted({*outcomes, *(word for words in [*columns, *more] for word in words)} - {""})
-    return ExpertColumns(names, np.column_stack([label_codes(words, labels) for words in columns]), labels, notes)
+    codes = np.column_stack([label_codes(words, labels) for words in columns])
+    return ExpertColumns(names, codes, labels, notes, names)
 
 
 def class_columns(frame: Frame, others: list[str], experts: Sequence[str], classes: Sequence[str]) -> ExpertColumns:
@@ -82,7 +85,7 @@ def class_columns(frame: Frame, others: list[str], experts: Sequence[str], class
         notes.append(f"not experts, because columns for some classes are missing: {', '.join(incomplete)}")
     if left and not experts:
         notes.append(f"not experts: {', '.join(left)}")
-    return ExpertColumns(names, table, list(classes), notes)
+    return ExpertColumns(names, table, list(classes), notes, [each for name in names for each in groups[name]])
 
 
 # ---------------------------------------------------------------------- parts of these

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mistakebound._support.json_numbers import json_of
-from mistakebound.aggregation.registry import FOLLOWING
 from mistakebound.data.columns import Frame, columns_with
-from mistakebound.errors import StreamError, setting
-from mistakebound.experts.comparison.advice import CLASSES, LABELS, ColumnChoice, advice_of
+from mistakebound.experts.comparison.advice import CLASSES, LABELS, ColumnChoice
+from mistakebound.experts.comparison.follow import follow as learn_followed
 from mistakebound.experts.comparison.records import as_object, write_predictions
-from mistakebound.experts.comparison.results import (
-    RefusedRule,
-    best_in_hindsight,
-    check_parameters,
-    check_rule,
-    learner_for,
-    plain_losses,
-    regrets_to_each,
-    rules_for,
-    run_rule,
-)
-from mistakebound.hindsight.oracles import checked_forecasts
-from mistakebound.losses import Square, ZeroOne, loss_named
+from mistakebound.experts.comparison.results import best_in_hindsight, plain_losses, regrets_to_each, result_of
+from mistakebound.experts.comparison.state import State
+from mistakebound.experts.comparison.state_file import load_state, save_state
+from mistakebound.experts.comparison.weights import weights_after, write_weights
+from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
-    from mistakebound.experts.comparison.results import Hindsight, RuleResult
+    from mistakebound.experts.comparison.follow import FollowedRound
+    from mistakebound.experts.comparison.results import Hindsight, RefusedRule, RuleResult
+    from mistakebound.hindsight.oracles import CheckedForecasts
     from mistakebound.losses import Loss, LossLike
-
-REMEDIES: dict[str, tuple[str | Option, ...]] = {
-    "log": (": ", setting("loss", "square"), " takes any number"),
-    "percentage": (": try ", setting("loss", "absolute")),
-}
-"""Added to the error about a number for which the loss is not defined."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +66,8 @@ class Comparison:
         Whether the root of the mean loss is shown: for the square loss of numbers, because it has their unit.
     parameters : dict
         Parameters of the rules that were passed.
+    state : State
+        What was learned: `save` writes it.
     """
 
     advice: Advice
@@ -95,6 +85,7 @@ class Comparison:
     measure: str
     rooted: bool
     parameters: dict[str, Any]
+    state: State
 
     def __repr__(self) -> str:
         best, advice = self.mixes[0], self.advice
@@ -108,6 +99,10 @@ class Comparison:
         """The result of the rule with the smallest loss."""
         return self.mixes[0]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file (usually ``.mb``), from which `compare` continues with ``load``."""
+        save_state(self.state, path)
+
     def to_json(self, written: Callable[[Option], str] = str) -> str:
         """Return the JSON text that the command prints; ``written`` formats the options that notes name."""
         return json_of(as_object(self, written))
@@ -115,6 +110,20 @@ class Comparison:
     def write_predictions(self, file: TextIO) -> None:
         """Write a table: the outcome, and a column for each rule (and class)."""
         write_predictions(self, file)
+
+    def weights(self, rule: str | None = None) -> FloatArray:
+        """Return the weights of a rule (by default the best) after each round, rounds × experts."""
+        return weights_after(self, self.best.rule if rule is None else rule)
+
+    def write_weights(self, file: TextIO) -> None:
+        """Write a table of the weights after each round; with several rules, a line for each round and rule."""
+        write_weights(self, file)
+
+    def report(self, written: Callable[[Option], str] = str, command: str = "") -> str:
+        """Return a self-contained HTML page; ``command`` is shown as the way to make it again."""
+        from mistakebound.experts.comparison.report import report  # noqa: PLC0415 - rarely needed
+
+        return report(self, written, command)
 
     def plot(self) -> Any:
         """Return a matplotlib figure: weights of the best rule, and the regret of each rule to the best expert."""
@@ -140,6 +149,12 @@ def compare(
     separator: str | None = None,
     header: bool | None = None,
     skip_bad: int = 0,
+    ids: Sequence[str] = (),
+    load: str | os.PathLike[str] | None = None,
+    save: str | os.PathLike[str] | None = None,
+    overlap: str = "refuse",
+    follow: bool = False,
+    on_round: Callable[[FollowedRound], None] | None = None,
     progress: Callable[[str, int, int, int], None] | None = None,
     **parameters: Any,
 ) -> Comparison:
@@ -154,7 +169,10 @@ def compare(
     outcome : str
         The column of the outcomes: numbers or words.
     experts, ignore : sequence of str
-        Columns that are experts, and columns to leave out. By default every column that fits is an expert.
+        Columns that are experts, and columns to leave out. By default every column that can be a forecast is an
+        expert; ``experts="all"`` takes every column of numbers.
+    ids : sequence of str
+        Columns that identify a row, such as a date. By default columns of words, dates and row numbers.
     classes : sequence of str
         The possible outcomes, if experts give a probability for each of them, in columns such as ``Alice_H``.
     positive : str, optional
@@ -174,6 +192,17 @@ def compare(
         Derive certificates even for more than 20,000 rounds.
     separator, header, skip_bad
         Options of `Source` for reading files.
+    load, save : path, optional
+        Files with a state: what was learned so far. With ``load``, learning continues as if the rows of both tables
+        had been in one, and options about columns and rules are those of the state.
+    overlap : str
+        What to do with rows that the loaded state has learned already: ``"refuse"`` (raise StreamError), ``"skip"`` or
+        ``"learn"`` again. A row is recognised by its ids.
+    follow : bool
+        Wait for more rows at the end of the file, until Ctrl-C or SIGTERM. A row without an outcome is forecast, and
+        not learned.
+    on_round : callable, optional
+        With ``follow``: called with the forecasts of each row, as a FollowedRound.
     progress : callable, optional
         Called before each step with its name, its number from 0, the number of steps, and the number of forecasts.
     **parameters
@@ -198,37 +227,52 @@ def compare(
     >>> {name: round(float(mean), 3) for name, mean in zip(found.advice.names, found.expert_means)}
     {'Ann': 1.0, 'Bob': 16.0}
     """
-    frame = table
-    if not isinstance(table, Frame):
-        frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
-    choice = ColumnChoice(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad, advice)
-    stream = advice_of(frame, outcome, choice)
-    passed_loss = None if loss is None else loss_named(loss)
-    ids = rules_for(stream, _listed(rules), passed_loss)
-    if ids[0] in FOLLOWING:
-        stream = stream.as_labels(ids[0])
-    of_labels = stream.kind == LABELS
-    used = ZeroOne() if of_labels else passed_loss or Square()
-    try:
-        checked = checked_forecasts(stream.past_forecasts, stream.outcomes, used)
-    except StreamError as error:
-        raise stream.with_file_and_line(error, *REMEDIES.get(used.id, ())) from None
-    check_parameters(ids, parameters)
-    mixes: list[RuleResult] = []
-    refused: list[RefusedRule] = []
-    for number, rule in enumerate(ids):
-        if progress:
-            progress(rule, number, len(ids) + 1, stream.forecasts.size)
-        try:
-            check_rule(rule, stream, used, parameters)
-            mixes.append(run_rule(rule, learner_for(rule, stream, used, parameters), stream, certify=certify))
-        except ValueError as error:
-            refused.append(RefusedRule(rule, error))
-    if not mixes:
-        raise refused[0].error
-    if progress:
-        progress("the best in hindsight", len(ids), len(ids) + 1, stream.forecasts.size)
+    choice = ColumnChoice(
+        _listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad, advice, _listed(ids)
+    )
+    state = State(outcome, choice, _listed(rules), None if loss is None else loss_named(loss), parameters)
+    if load is not None:
+        state = load_state(load).continued(state)
+    reading: dict[str, Any] = {"separator": separator, "header": header, "skip_bad": skip_bad}
+    if follow:
+        state.choice = replace(state.choice, ahead=True)
+        stream, checked = learn_followed(table, state, on_round, overlap, reading)
+    else:
+        frame = table if isinstance(table, Frame) else columns_with(table, outcome, **reading)
+        stream, checked = state.stream(frame, overlap)
+        steps = Steps(progress, len(state.rules) + 1, stream.forecasts.size)
+        state.learn(stream, steps)
+        steps("the best in hindsight", len(state.rules))
+    found = comparison_of(state, stream, checked, switches=switches, certify=certify)
+    if save is not None:
+        found.save(save)
+    return found
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Passes the name and number of each step to a callback, with the number of steps and of forecasts."""
+
+    progress: Callable[[str, int, int, int], None] | None
+    steps: int
+    cells: int
+
+    def __call__(self, name: str, number: int) -> None:
+        """Pass on a step."""
+        if self.progress:
+            self.progress(name, number, self.steps, self.cells)
+
+
+def comparison_of(
+    state: State, stream: Advice, checked: CheckedForecasts, *, switches: int, certify: bool
+) -> Comparison:
+    """Return the comparison of all rounds that a state has learned; ``stream`` may have more rows, without outcomes."""
+    mixes = [
+        result_of(rule, learner, stream, state.seconds.get(rule, 0.0), certify=certify)
+        for rule, learner in state.learners.items()
+    ]
     mixes.sort(key=lambda each: each.mean)
+    used, of_labels = state.used_loss(stream), stream.kind == LABELS
     plain, squares = plain_losses(stream, used), used.id == "square"
     hindsight = best_in_hindsight(stream, checked, switches, mixes[0].losses)
     rounds = stream.awake.sum(axis=0)
@@ -245,7 +289,7 @@ def compare(
         expert_rounds=rounds,
         expert_means=means,
         mixes=mixes,
-        refused=refused,
+        refused=state.refused,
         hindsight=hindsight,
         plain=plain,
         plain_regret=regret_to(hindsight[0], plain, checked.losses, stream),
@@ -253,7 +297,8 @@ def compare(
         of_labels=of_labels,
         measure="mistakes" if of_labels else "Brier loss" if squares and stream.kind == CLASSES else used.name,
         rooted=squares and stream.kind != CLASSES,
-        parameters=parameters,
+        parameters=state.parameters,
+        state=state,
     )
 
 

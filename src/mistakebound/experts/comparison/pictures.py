@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.experts.comparison.results import BOUNDED, learner_for
+from mistakebound.experts.comparison.results import BOUNDED, learn_rounds, learner_for
 from mistakebound.viz import plot
 
 if TYPE_CHECKING:
@@ -29,6 +29,18 @@ class History:
     weights: FloatArray
     bounds: list[tuple[int, float]]
 
+    def limits(self, found: Comparison) -> list[float]:
+        """Return the bounds on the regret of the best rule, after the rounds of ``bounds``.
+
+        A bound on mistakes, minus the mistakes of the best expert, is a bound on the regret.
+        """
+        if not found.of_labels:
+            return [bound for _, bound in self.bounds]
+        place = int(np.argmax(found.best.expert_regrets))
+        lost = np.where(found.advice.awake[:, place], found.expert_losses[:, place], 0.0)
+        so_far = np.concatenate([[0.0], np.cumsum(lost)])
+        return [bound - float(so_far[t]) for t, bound in self.bounds]
+
 
 def history(result: RuleResult, learner: Any, advice: Advice) -> History:
     """Run a new learner on the rounds again, in steps, and record its weights and bounds between them.
@@ -43,8 +55,7 @@ def history(result: RuleResult, learner: Any, advice: Advice) -> History:
     weights, bounds = [], []
     for begin, end in pairwise([*starts, T]):
         weights.append(learner.weights_for(advice.row(begin)))
-        given = advice.to_follow(result.rule, slice(begin, end))
-        learner.run(advice.table(begin, end), advice.outcomes[begin:end], **given)
+        learn_rounds(result.rule, learner, advice, begin, end)
         if end in halves:
             bounds.append((end, learner.certify()))
     bounds.append((T, result.certificate))
@@ -52,30 +63,35 @@ def history(result: RuleResult, learner: Any, advice: Advice) -> History:
     return History(np.array(starts), np.array(weights), known)
 
 
+def regret_curves(found: Comparison) -> tuple[dict[str, FloatArray], dict[str, str]]:
+    """Return, for each rule, its regret after each round to the expert with the largest regret, and that expert."""
+    advice, curves, rivals = found.advice, {}, {}
+    for each in found.mixes:
+        place = int(np.argmax(each.expert_regrets))
+        counted, theirs = advice.awake[:, place], found.expert_losses[:, place]
+        curves[each.rule] = np.cumsum(np.where(counted, each.losses - theirs, 0.0))
+        rivals[each.rule] = advice.names[place]
+    return curves, rivals
+
+
 def figure(found: Comparison) -> Any:
     """Return a figure: the weights of the best rule, and each rule's regret to the expert with the largest regret."""
     advice, best = found.advice, found.best
-    leaders = {each.rule: int(np.argmax(each.expert_regrets)) for each in found.mixes}
-    regrets = {}
-    for each in found.mixes:
-        counted, theirs = advice.awake[:, leaders[each.rule]], found.expert_losses[:, leaders[each.rule]]
-        regrets[each.rule] = np.cumsum(np.where(counted, each.losses - theirs, 0.0))
-    place = leaders[best.rule]
-    lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
-    past = history(best, learner_for(best.rule, advice, found.loss, found.parameters), advice)
-    rivals = {rule: f"{advice.names[k]}, while awake" for rule, k in leaders.items()}
-    # A bound on mistakes, minus the mistakes of the best expert, is a bound on the regret.
-    subtracted = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
-    allowed = ""
+    curves, rivals = regret_curves(found)
+    past = history(best, learner_for(best.rule, found.loss, found.parameters), advice)
+    limits, allowed = past.limits(found), ""
     if past.bounds:
-        allowed = bound_in_words(found, past.bounds[-1][1], advice.names[place], float(subtracted[-1]))
+        bound = past.bounds[-1][1]
+        allowed = bound_in_words(found, bound, rivals[best.rule], bound - limits[-1])
     return plot.experts(
         past.rounds,
         past.weights,
-        regrets,
+        curves,
         names=advice.names,
-        against=rivals if found.some_slept else advice.names[place],
-        bounds=[(t, bound - float(subtracted[t])) for t, bound in past.bounds],
+        against={rule: f"{rival}, while awake" for rule, rival in rivals.items()}
+        if found.some_slept
+        else rivals[best.rule],
+        bounds=[(t, limit) for (t, _), limit in zip(past.bounds, limits, strict=True)],
         allowed=allowed,
     )
 

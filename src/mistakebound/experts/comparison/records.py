@@ -11,6 +11,7 @@ import numpy as np
 
 from mistakebound.aggregation.registry import ADVISED
 from mistakebound.errors import InputError, message_text
+from mistakebound.experts.comparison.past_rows import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, 
     each_expert = zip(advice.names, found.expert_rounds.tolist(), found.expert_means.tolist(), strict=True)
     return {
         "outcome": advice.outcome,
+        "ids": advice.ids,
         "rounds": advice.rounds,
         "loss": "mistakes" if found.of_labels else found.loss.id,
         "labels": advice.labels,
@@ -64,6 +66,7 @@ def rule_as_object(result: RuleResult, found: Comparison) -> dict[str, Any]:
         "bound": result.bound,
         "status": result.status,
         "seconds": result.seconds,
+        "learning_seconds": result.learning_seconds,
         "weights": dict(zip(names, result.weights.tolist(), strict=True)),
         "certificate": None if result.certificate is None else json.loads(result.certificate.to_json()),
     }
@@ -94,16 +97,19 @@ def hindsight_as_object(best: Hindsight, advice: Advice) -> dict[str, Any]:
 
 
 def write_predictions(found: Comparison, file: TextIO) -> None:
-    """Write a table of the outcome and a column for each rule (and class); `forecasters` and `experts` can read it."""
+    """Write a table of the ids of each row, its outcome, and a column for each rule (and class).
+
+    `forecasters` and `experts` can read it.
+    """
     advice, classes = found.advice, found.advice.labels if found.advice.forecasts.ndim == 3 else [""]
     writer = csv.writer(file, lineterminator="\n")
     rules = [each.rule + (f"_{label}" if label else "") for each in found.mixes for label in classes]
-    writer.writerow([advice.outcome, *rules])
-    outcomes = outcome_cells(advice)
+    writer.writerow([*advice.ids, advice.outcome, *rules])
+    outcomes, ids = outcome_cells(advice), rows_of(advice.frame, advice.ids)
     for t in range(len(advice.forecasts)):
         predictions = (each.predictions[t] for each in found.mixes)
         cells = [cell for each in predictions for cell in (each if isinstance(each, list) else [each] * len(classes))]
-        writer.writerow([outcomes[t] if t < len(outcomes) else "", *cells])
+        writer.writerow([*ids[t], outcomes[t] if t < len(outcomes) else "", *cells])
 
 
 def outcome_cells(advice: Advice) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Run each rule on the same advice, and find the best choices in hindsight."""
+"""Let rules learn the same advice, and find the best choices in hindsight."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_REPLAYED = 20_000
 """Most rounds for which a certificate is derived without ``certify``, because its replay takes longer than the run."""
+EVERYTHING = 2**53
+"""Bytes of advice that a learner keeps: a certificate needs all of it, and more may come."""
 MOST_CELLS = 2_000_000
 """Most forecasts for which the best combination is searched."""
 BOUNDED = ("holds", "vacuous", "violated")
@@ -50,8 +52,8 @@ class RuleResult:
         Prediction of each round, including the last rounds without an outcome; None if every expert is asleep.
     mean, total : float
         Mean and sum of the losses.
-    seconds : float
-        Duration of the run.
+    seconds, learning_seconds : float
+        How long the rule took in this call, and how long of it to predict and learn; the rest is the certificate.
     weights : array
         Final weight of each expert.
     certificate : Certificate, RegretCertificate or None
@@ -77,6 +79,7 @@ class RuleResult:
     losses: FloatArray
     predictions: list[Any]
     seconds: float
+    learning_seconds: float
     weights: FloatArray
     certificate: Certificate | RegretCertificate | None
     linear_regret: float | None = None
@@ -195,8 +198,8 @@ def check_rule(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any]
         raise OptionError(message, kind="no such rate", value=eta)
 
 
-def learner_for(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any]) -> Any:
-    """Return a new learner with those of the parameters that its class has, and with memory for all of the advice."""
+def learner_for(rule: str, loss: Loss, parameters: dict[str, Any]) -> Any:
+    """Return a new learner with those of the parameters that its class has; it keeps all of the advice."""
     known = parameters_of(rule)
     given = {name: value for name, value in parameters.items() if name in known and value is not None}
     if "loss" in known:
@@ -204,24 +207,32 @@ def learner_for(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any
     if "seed" in known:
         given.setdefault("seed", 0)  # the same call gives the same answer
     if "keep_bytes" in known or "more" in known:
-        given["keep_bytes"] = advice.past_forecasts.nbytes + advice.outcomes.nbytes
+        given["keep_bytes"] = EVERYTHING
     try:
         return getattr(experts, BY_ID[rule].learner)(**given)
     except ValueError as error:
         raise OptionError(str(error), kind="out of range") from None
 
 
-def run_rule(rule: str, learner: Any, advice: Advice, *, certify: bool) -> RuleResult:
-    """Predict, then learn, each round with an outcome; then predict the rounds without one."""
-    start = time.perf_counter()
+def learn_rounds(rule: str, learner: Any, advice: Advice, begin: int, end: int) -> None:
+    """Predict, then learn, the rounds from ``begin`` up to ``end``, which is excluded."""
+    if begin == end:
+        return
+    rounds = slice(begin, end)
     try:
-        rounds = slice(0, advice.rounds)
-        ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes, **advice.to_follow(rule, rounds))
+        learner.run(advice.table(begin, end), advice.outcomes[rounds], **advice.to_follow(rule, rounds))
     except ValueError as error:
         infinite = isinstance(error, StreamError) and error.kind == "loss" and abs(error.value) == np.inf
         remedy = (": ", setting("loss", "square"), " has no infinite losses") if infinite else ()
+        if isinstance(error, StreamError) and error.round is not None:
+            error = error.at_round(begin + error.round)
         raise advice.with_file_and_line(error, *remedy) from None
-    seconds = time.perf_counter() - start
+
+
+def result_of(rule: str, learner: Any, advice: Advice, learning: float, *, certify: bool) -> RuleResult:
+    """Return the result of a learner that has learned all rounds, with predictions of the rounds without an outcome."""
+    start = time.perf_counter()
+    ledger = learner.ledger_
     losses, drawn = losses_of(ledger, advice), None
     if rule.startswith("randomized"):
         losses, drawn = expected_losses(advice, ledger.beta), int(ledger.mistakes)
@@ -240,7 +251,8 @@ def run_rule(rule: str, learner: Any, advice: Advice, *, certify: bool) -> RuleR
     elif ledger.gradient:
         linear = float(ledger.linear_regrets.max())
     weights = np.asarray(learner.weights_)
-    return RuleResult(rule, learner, losses, predictions, seconds, weights, certificate, linear, drawn)
+    seconds = learning + time.perf_counter() - start
+    return RuleResult(rule, learner, losses, predictions, seconds, learning, weights, certificate, linear, drawn)
 
 
 def prediction(rule: str, learner: Any, advice: Advice, t: int) -> Any:

@@ -1,0 +1,117 @@
+"""Rows that were learned earlier: join them with new rows, and find rows that are learned already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound._support.text import many
+from mistakebound.data.columns import Frame, Places
+from mistakebound.errors import OptionError, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound.errors import Option
+    from mistakebound.experts.comparison.advice import Advice
+
+REFUSE, SKIP, LEARN = "refuse", "skip", "learn"
+OVERLAPS = (REFUSE, SKIP, LEARN)
+"""What to do with rows that were learned already."""
+
+
+def used_rows(stream: Advice) -> Frame:
+    """Return the rows with an outcome, with the columns that are used."""
+    frame = stream.frame
+    advised = [stream.advice_name] if stream.advice_name else []
+    names = [*stream.ids, *stream.columns, *advised, stream.outcome]
+    return part_of(frame, 0, stream.rounds, list(dict.fromkeys(names)))
+
+
+def part_of(frame: Frame, begin: int, end: int, names: Sequence[str]) -> Frame:
+    """Return some rows and columns of a frame, with the same lines of files."""
+    places = []
+    for each in frame.places:
+        first, last = max(begin, each.first), min(end, each.first + len(each.lines))
+        if first < last:
+            lines = each.lines[first - each.first : last - each.first]
+            places.append(Places(first - begin, each.file, each.in_rows, lines))
+    return Frame(
+        list(names),
+        {name: frame.numbers[name][begin:end] for name in names if name in frame.numbers},
+        {name: frame.words[name][begin:end] for name in names if name in frame.words},
+        end - begin,
+        list(frame.skipped),
+        places,
+    )
+
+
+def joined(past: Frame, new: Frame) -> Frame:
+    """Return the rows of both frames, with the columns of the first; the fields of a missing column are empty."""
+    numbers, words = {}, {}
+    for name in past.names:
+        column = new.numbers.get(name, np.full(new.rows, np.nan)) if name not in new.words else None
+        if name in past.numbers and column is not None:
+            numbers[name] = np.concatenate([past.numbers[name], column])
+        else:
+            words[name] = [*past.texts(name), *(new.texts(name) if new.has(name) else [""] * new.rows)]
+    places = [Places(past.rows + each.first, each.file, each.in_rows, each.lines) for each in new.places]
+    return Frame(list(past.names), numbers, words, past.rows + new.rows, list(new.skipped), [*past.places, *places])
+
+
+def new_rows(
+    past: Frame, frame: Frame, ids: Sequence[str], last: int, overlap: str
+) -> tuple[Frame, list[tuple[str | Option, ...]]]:
+    """Return the rows of a frame that were not learned yet, and notes about the others.
+
+    A row was learned already if its ids are those of a learned row, provided that the ids of the learned rows all
+    differ. Without such ids, the first rows of the frame were learned already if they are all the learned rows, or if
+    they are those that were learned most recently.
+    """
+    if overlap not in OVERLAPS:
+        message = f" must be one of {', '.join(OVERLAPS)}, got {overlap!r}"
+        raise OptionError(setting("overlap"), message, kind="no such option", value=overlap)
+    keys = rows_of(past, ids)
+    if ids and len({*keys}) == len(keys) and all(map(frame.has, ids)):
+        known = dict(zip(keys, rows_of(past, past.names), strict=True))
+        here = rows_of(frame, ids)
+        places = [row for row, key in enumerate(here) if key in known]
+        now = rows_of(frame, past.names)
+        changed = sum(now[row] != known[here[row]] for row in places)
+    else:
+        old, now = rows_of(past, past.names), rows_of(frame, past.names)
+        count = next((n for n in (past.rows, last) if 0 < n <= len(now) and old[-n:] == now[:n]), 0)
+        places, changed = list(range(count)), 0
+    new_columns = [name for name in frame.numbers if name not in past.numbers and name not in past.words]
+    notes: list[tuple[str | Option, ...]] = []
+    if new_columns:
+        notes.append((f"not used, because the state does not have these columns: {', '.join(new_columns)}",))
+    if not places or overlap == LEARN:
+        return frame, notes
+    if overlap == REFUSE:
+        more = f" (and {len(places) - 1:,} more)" if len(places) > 1 else ""
+        message = f"this row{more} was learned already: set "
+        remedy = (
+            setting("overlap", SKIP),
+            " to skip such rows, or ",
+            setting("overlap", LEARN),
+            " to learn them again",
+        )
+        raise frame.error_at(places[0], message, *remedy, kind="learned already")
+    revised = f"; {many(changed, 'row')} of them differ now from what was learned" if changed else ""
+    notes.append((f"skipped, because they were learned already: {many(len(places), 'row')}{revised}",))
+    return without_rows(frame, places), notes
+
+
+def rows_of(frame: Frame, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the cells of these columns as text, for each row; a column that the frame lacks is empty."""
+    columns = [frame.texts(name) if frame.has(name) else [""] * frame.rows for name in names]
+    return list(zip(*columns, strict=True)) if columns else [()] * frame.rows
+
+
+def without_rows(frame: Frame, rows: Sequence[int]) -> Frame:
+    """Return the frame without these rows, which do not count as bad lines."""
+    fewer = frame.without(list(rows), "", frame.rows + len(frame.skipped))
+    fewer.skipped = list(frame.skipped)
+    return fewer

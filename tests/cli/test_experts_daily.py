@@ -1,0 +1,175 @@
+"""``mistakebound experts`` every day: states between days, a file that grows, weights and the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files import call, shows
+from processes import DEADLINE, lines_of, running, wait_until
+
+import mistakebound as mb
+
+HEAD = "date,Ann,Bob,load\n"
+ROWS = [
+    "2026-11-02,20,25,21\n",
+    "2026-11-03,21,26,22\n",
+    "2026-11-04,19,,20\n",
+    "2026-11-05,20,26,21.5\n",
+    "2026-11-06,22,24,23\n",
+    "2026-11-07,21,22,21\n",
+]
+AHEAD = "2026-11-08,23,22,\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "monday.csv").write_text(HEAD + "".join(ROWS[:4]))
+    (tmp_path / "tuesday.csv").write_text(HEAD + "".join(ROWS[4:]) + AHEAD)
+    (tmp_path / "week.csv").write_text(HEAD + "".join(ROWS) + AHEAD)
+    return tmp_path
+
+
+def answer(*words: Any) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(call("experts", *words, "--outcome", "load", "--json"))
+    for rule in data["rules"]:
+        del rule["seconds"], rule["learning_seconds"]
+    return data | {"notes": []}
+
+
+def test_two_days_equal_one_file(folder: Path) -> None:
+    whole = answer("week.csv", "--rule", "all", "--ahead")
+    answer("monday.csv", "--rule", "all", "--save", "state.mb")
+    assert answer("tuesday.csv", "--load", "state.mb", "--save", "state.mb", "--ahead") == whole
+    assert answer("week.csv", "--load", "state.mb", "--overlap", "skip", "--ahead") == whole
+    shown = call("experts", "tuesday.csv", "--outcome", "load", "--load", "state.mb", "--ahead", fails=1)
+    assert shows(shown, "tuesday.csv:2: ", "and 1 more", "learned already", "--overlap skip", "--overlap learn")
+    assert (folder / "state.mb").exists()
+
+
+def test_options_that_contradict_the_state(folder: Path) -> None:
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    words = ("experts", "tuesday.csv", "--outcome", "load", "--ahead", "--load", "state.mb")
+    assert shows(call(*words, "--rule", "boa", fails=2), "--rule is boa", "ml-poly")
+    assert shows(call(*words, "--loss", "absolute", fails=2), "--loss is absolute", "square")
+    assert shows(call(*words, "--eta", "0.5", fails=2), "--eta is 0.5", "has none")
+    assert "also an input" in call(*words, "--save", "tuesday.csv", fails=2)
+    (folder / "other.mb").write_text("not a state")
+    assert "not a model file" in call(*words[:-1], "other.mb", fails=1)
+    mb.Perceptron().save(folder / "linear.mb")
+    assert shows(call(*words[:-1], "linear.mb", fails=1), "linear.mb", "not a state")
+    assert shows(call("run", "tuesday.csv", "--label", "load", "--load", "state.mb", fails=1), "state.mb", "Comparison")
+
+
+def test_predictions_and_weights_begin_with_the_date(folder: Path) -> None:
+    call("experts", "week.csv", "--outcome", "load", "--ahead", "--predictions", "p.csv", "--weights", "w.csv")
+    predictions, weights = (list(csv.reader((folder / name).read_text().splitlines())) for name in ("p.csv", "w.csv"))
+    assert predictions[0] == ["date", "load", "ml-poly"]
+    assert [row[0] for row in predictions[1:]] == [row.split(",")[0] for row in [*ROWS, AHEAD]]
+    assert weights[0] == ["date", "Ann", "Bob"]
+    assert [row[0] for row in weights[1:]] == [row.split(",")[0] for row in ROWS]
+    assert all(sum(map(float, row[1:])) == pytest.approx(1) for row in weights[1:])
+    again = call("experts", "p.csv", "--outcome", "load", "--ahead")  # the table of predictions can be read
+    assert "ml-poly" in again
+
+
+def test_the_page_shows_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["experts", "week.csv", "--outcome", "load", "--ahead", "--report", "page.html"]
+    monkeypatch.setattr("sys.argv", ["mistakebound", *words])
+    call(*words)
+    page = (folder / "page.html").read_text()
+    assert f"mistakebound {' '.join(words)}" in page
+    assert "Next forecasts" in page
+    assert "2026-11-08" in page
+    assert "--experts A" in page  # notes name options as they are typed
+    monkeypatch.undo()
+
+
+def test_an_expert_may_be_named_by_several_options(folder: Path) -> None:
+    for words in (["--experts", "Ann,Bob"], ["--experts", "Ann", "--experts", "Bob"], ["--experts", "all"]):
+        assert [each["name"] for each in answer(folder / "week.csv", "--ahead", *words)["experts"]] == ["Ann", "Bob"]
+    assert answer("week.csv", "--ahead", "--id", "Bob")["ids"] == ["Bob"]
+
+
+# ---------------------------------------------------------------------- files that grow
+
+
+def test_rows_are_forecast_and_learned_as_they_come(folder: Path) -> None:
+    path, out = folder / "monday.csv", folder / "out"
+    words = ("experts", path, "--outcome", "load", "--follow", "--save", folder / "state.mb")
+    with out.open("w") as stdout, running(*words, stdout=stdout) as process:
+        wait_until(lambda: lines_of(out) == 5, process)  # a header and four rounds
+        with path.open("a") as file:
+            file.write(ROWS[4])
+        wait_until(lambda: lines_of(out) == 6, process)
+        with path.open("a") as file:
+            file.write("2026-11-07,21,22,\n")  # forecast, and learned when the row comes with its outcome
+        wait_until(lambda: lines_of(out) == 7, process)
+        with path.open("a") as file:
+            file.write(ROWS[5] + AHEAD)
+        wait_until(lambda: lines_of(out) == 9, process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, errors) == (0, "")
+    head, *rows = [line.split() for line in out.read_text().splitlines()[:9]]
+    assert head == ["date", "ml-poly", "outcome"]
+    whole = mb.experts.compare(folder / "week.csv", "load", ahead=True)
+    forecasts = {row.split(",")[0]: f"{p:.6g}" for row, p in zip([*ROWS, AHEAD], whole.best.predictions, strict=True)}
+    assert [row[1] for row in rows] == [forecasts[row[0]] for row in rows]
+    assert [row[2] for row in rows] == ["21", "22", "20", "21.5", "23", "–", "21", "–"]
+    assert shows(
+        out.read_text(), "6 rounds of load", "forecasts of the rows without an outcome", f"{forecasts['2026-11-08']}"
+    )
+    continued = mb.experts.compare(
+        {"date": ["x"], "Ann": [20], "Bob": [21], "load": [22]}, "load", load=folder / "state.mb"
+    )
+    assert continued.advice.rounds == 7
+
+
+def test_words_are_followed_with_their_header(folder: Path) -> None:
+    path, out = folder / "votes.csv", folder / "out"
+    path.write_text("day,Ann,Bob,weather\nmon,sun,rain,\n")  # no outcome yet, so experts are not known
+    words = ("experts", path, "--outcome", "weather", "--follow")
+    with out.open("w") as stdout, running(*words, stdout=stdout) as process:
+        with path.open("a") as file:
+            file.write("mon,sun,rain,sun\ntue,sun,snow,snow\n")
+        wait_until(lambda: lines_of(out) == 3, process)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert [line.split() for line in out.read_text().splitlines()[1:3]] == [
+        ["mon", "sun", "sun"],
+        ["tue", "sun", "snow"],
+    ]
+    assert "2 rounds of weather, 2 experts" in out.read_text()
+
+
+def test_equal_rows_without_ids_are_all_learned(folder: Path) -> None:
+    path, out = folder / "votes.csv", folder / "out"
+    path.write_text("Ann,Bob,truth\n1,0,1\n0,1,1\n")
+    with out.open("w") as stdout, running("experts", path, "--outcome", "truth", "--follow", stdout=stdout) as process:
+        for count in (3, 4, 5):
+            wait_until(lambda count=count: lines_of(out) == count, process)  # type: ignore[misc]
+            with path.open("a") as file:
+                file.write("0,1,1\n")
+        wait_until(lambda: lines_of(out) == 6, process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert "5 rounds of truth" in out.read_text()
+
+
+def test_what_cannot_be_followed(folder: Path) -> None:
+    assert "only a regular file" in call("experts", "-", "--outcome", "load", "--follow", fails=1, text=HEAD)
+    path, out = folder / "monday.csv", folder / "out"
+    call("experts", path, "--outcome", "load", "--save", folder / "state.mb")
+    words = ("experts", path, "--outcome", "load", "--follow", "--load", folder / "state.mb")
+    with out.open("w") as stdout, running(*words, stdout=stdout) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert shows(errors, "monday.csv:2: ", "learned already", "--overlap skip")
