@@ -60,8 +60,6 @@ def compare(
       mistakebound compare mail.csv --label kind --plot out.png
     """
     source = source_of(files, options)
-    if source.positive is not None:
-        classes = classes or f"not {source.positive},{source.positive}"
     draw = picture_maker("curves") if plot else None
     labels = None if classes is None else parse_classes(classes)
     found = comparison.compare(source, classes=labels, certify=certify)

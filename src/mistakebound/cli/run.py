@@ -173,8 +173,6 @@ def run(
     loaded = load(load_from) if load_from else None
     threads = options["threads"]
     source = source_of(files, options, loaded, follow=follow)
-    if source.positive is not None:
-        options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     if threads == 1 and learner == "panel" and not loaded:
         options["threads"] = 1
     model = loaded or make_learner(learner, options, keep=certify or bool(certificate_to or save_to))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.data.labels import label_array, plain, plain_label, refuse_nul
+from mistakebound.data.labels import contradicted, label_array, labels_of_positive, plain, plain_label, refuse_nul
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class ClassLabels:
         other = ClassLabels()
         other.given, other.ids = self.given, {label: k for label, k in self.ids.items() if k < count}
         return other
+
+    def settle_positive(self, text: str) -> None:
+        """Raise OptionError if the option ``positive`` contradicts labels that are known."""
+        if not {*self.ordered} <= {*labels_of_positive(text)}:
+            raise contradicted(text, self.ordered)
 
     @property
     def settled(self) -> bool:

@@ -261,6 +261,8 @@ class LinearPlay:
         """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
         last = part.rows if last is None else min(last, part.rows)
         labels = self.labels.copy()
+        if y is None and part.positive is not None:
+            labels.settle_positive(part.positive)
         ids = part.label_ids[first:last]
         signs = bytes(labels.encode_ids(part.labels, ids) if y is None else labels.encode(y[first:last]))
         found = np.empty(len(signs)) if scores else None
