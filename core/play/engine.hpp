@@ -268,7 +268,8 @@ class Engine {
       panel::Parts of;
       for (std::size_t slot = first; slot < std::min(last, play.slots()); ++slot) {
         const auto index = static_cast<std::int32_t>(slot);
-        const double value = play.scale_of(slot);
+        // Stored as float32, a value of 1e30 is a little larger than the largest one that can be learned.
+        const double value = std::min<double>(play.scale_of(slot), largest_learnable);
         const Row<std::int32_t, double> row{&index, &value, value != 0 ? std::size_t{1} : 0};
         const Key key = settings().named && slot > 0 ? Key(names_.name(slot - 1)) : Key();
         std::size_t at = 0;

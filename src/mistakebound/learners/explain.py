@@ -126,11 +126,10 @@ def weights_and_constant(
             raise OptionError(LABEL, f" is needed for more than two labels: {listed(play)}")
         from mistakebound.learners.panel_terms import panel_weights  # noqa: PLC0415 - it needs numpy
 
-        weights, constant = panel_weights(engine, label_of(play, label, 1)[0])
+        found = panel_weights(engine, label_of(play, label, 1)[0])
         first = first_index(learner, zero_based=zero_based)
-        weights = weights[1:] if engine.named else weights
-        names = engine.names(len(weights) + 1) if engine.named else [str(k + first) for k in range(len(weights))]
-        pairs = list(zip(names, weights.tolist(), strict=True))
+        names = found.names if engine.named else [str(k + first) for k in range(len(found.weights))]
+        pairs, constant = list(zip(names, found.weights.tolist(), strict=True)), found.constant
     else:
         refuse_label(label)
         features = Features(learner, zero_based=zero_based)
