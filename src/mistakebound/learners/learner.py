@@ -251,7 +251,7 @@ class Learner:
 
     def counts_now(self) -> Any:
         """Return the counts so far, for the ledger of the rounds that follow."""
-        return NO_ROUNDS if self._play is None else self._play.engine.counts
+        return NO_ROUNDS if self._play is None else self._play.engine.measured_counts
 
     def expect_labels(self, y: Any) -> None:
         """Prepare for the labels of the first batch. Only a Panel uses them: they decide on its form."""

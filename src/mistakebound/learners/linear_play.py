@@ -206,7 +206,7 @@ class LinearPlay:
         Returns the ledger of the rounds that were learned, and the error of the pair after them, or None. ``learner``
         is the name of the class, for messages.
         """
-        before = self.engine.counts
+        before = self.engine.measured_counts
         positive: list[bool] = []
         labels: list[Any] = []
         for x, label in rounds:
@@ -235,7 +235,7 @@ class LinearPlay:
         If there were such rounds, the ledger has no kept examples, so no certificate can be derived from it, and its
         ``updates`` include those of the other threads.
         """
-        predicted, pair, now = np.array(positive, np.bool_), self.labels.pair, self.engine.counts
+        predicted, pair, now = np.array(positive, np.bool_), self.labels.pair, self.engine.measured_counts
         if now.rounds - before.rounds == len(positive):
             return self.engine.ledger(pair, before, now, predicted)
         truth = np.array([self.labels.signs[label] > 0 for label in labels], np.bool_)

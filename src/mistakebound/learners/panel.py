@@ -299,10 +299,10 @@ class Panel(Learner):
 
     def counts_now(self) -> Any:
         """Return the counts so far, for the ledger of the rounds that follow."""
-        if self._play is None:
+        if self._play is None or not self.several:
             return super().counts_now()
         engine: Any = self._play.engine
-        return engine.class_counts if self.several else engine.measured_counts
+        return engine.class_counts
 
     def expect_labels(self, y: Any) -> None:
         """Prepare for the labels of the first batch: more than two of them make a panel of several classes."""
