@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.output import as_flag, reason_of
+from mistakebound.cli.output import as_flag, option, reason_of
 from mistakebound.errors import InputError
 from mistakebound.learners.panel import Panel
 from mistakebound.play.engine import is_panel
@@ -20,6 +20,7 @@ from mistakebound.runs.panel_facts import panel_facts
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
@@ -47,7 +48,7 @@ def facts(result: RunResult) -> dict[str, Any]:
             "learner": type(result.learner).__name__,
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
-            "options": options_of(ledger.rule),
+            "options": options_of(ledger.rule) + class_weight_of(result.learner),
             "classes": list(ledger.classes),
             "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
@@ -132,6 +133,12 @@ def options_of(rule: Rule) -> str:
             words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
     # The own parameters of a rule come before those of every rule.
     return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
+
+
+def class_weight_of(learner: Learner) -> str:
+    """Return the weights of labels as options of ``run``; empty if there are none."""
+    weights = learner.get_params().get("class_weight")
+    return f" {option('class_weight', weights)}" if weights else ""
 
 
 def as_text(found: dict[str, Any]) -> str:

@@ -69,6 +69,8 @@ def write_report(
     if ledger.several:
         sections += several_classes(cast("ClassLedger", ledger))
     elif ledger.counts.measures is not None:
+        if (answers := ledger.answers) is not None:
+            sections.append(panel_report.abstentions(answers._asdict()))
         sections.append(panel_report.probabilities(ledger.measures.to_dict(), html(ledger.classes[1])))
     largest: list[tuple[str, float]] = []
     if isinstance(result.learner, Panel):

@@ -260,6 +260,7 @@ def run(
     if certificate is not None:
         job.write_certificate(certificate)
     job.remark_on_positive()
+    job.remark_on_class_weight()
     return job.result()
 
 
@@ -406,6 +407,15 @@ class Job:
         if positive is not None and tally.labels is None and tally.rounds and not tally.positives:
             words = (f"no line has the label {positive!r}; ", POSITIVE, " must be written as in the files")
             self.remark(Remark("positive", words))
+
+    def remark_on_class_weight(self) -> None:
+        """Add a remark for each label of ``class_weight`` that the learner has not seen: it may be misspelled."""
+        weights = self.learner.get_params().get("class_weight") or {}
+        seen = self.tally.labels or self.learner.ledger_.classes
+        for label in weights if self.tally.rounds else ():
+            if label not in seen:
+                words = (f"no example has the label {label!r} of ", Option("class_weight", "class_weight"))
+                self.remark(Remark("class weight", words))
 
     def remark_on_classes(self, labels: dict[Any, int]) -> None:
         """Add a remark that a panel has more than two labels, and how to learn one of them against the others."""

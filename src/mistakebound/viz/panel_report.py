@@ -49,6 +49,25 @@ def probabilities(measured: Mapping[str, Any], positive: str) -> str:
     )
 
 
+def abstentions(answers: Mapping[str, Any]) -> str:
+    """Return how many rounds had no prediction, and the mistakes in the others; ``answers`` as in ``run --json``."""
+    rounds = answers["abstentions"] + answers["answered"]
+    counts = table(
+        ("rounds", "", "", "mistakes", ""),
+        (
+            (f"{answers['abstentions']:,}", share(answers["abstentions"], rounds), "without a prediction", "", ""),
+            (
+                f"{answers['answered']:,}",
+                share(answers["answered"], rounds),
+                "with a prediction",
+                f"{answers['mistakes']:,}",
+                share(answers["mistakes"], answers["answered"]),
+            ),
+        ),
+    )
+    return f"<h2>Abstentions</h2>{counts}<p>All other mistakes on this page are counted without abstention.</p>"
+
+
 def calibration(bins: Sequence[Mapping[str, Any]]) -> str:
     """Return the calibration as SVG: for each bin, the share of positive labels against the mean probability."""
 
