@@ -66,7 +66,7 @@ def test_the_feature_of_a_class_leads() -> None:
         assert panel.explain_one(rows[t], label=other).terms[0].adds < 0
     for word in words:
         assert panel.feature_weights(top=1, label=word)[0].name == word
-    with pytest.raises(ValueError, match="label is needed for more than two labels: "):
+    with pytest.raises(ValueError, match="label is needed, because each label has weights of its own: "):
         panel.feature_weights()
 
 

@@ -16,6 +16,7 @@ from mistakebound.cli.output import as_flag, note
 from mistakebound.data.labels import plain_label
 from mistakebound.learners.explanation import CONSTANT
 from mistakebound.learners.linear import load
+from mistakebound.learners.panel import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,8 +72,8 @@ of_class = click.option(
     "--class",
     "of_class",
     metavar="LABEL",
-    help="For a panel: show the logit of this label. By default, the positive label; with more than two labels, the "
-    "predicted one.",
+    help="For a panel or a multiclass perceptron: show the logit or score of this label. By default, the positive "
+    "label; with several classes, the predicted one.",
 )
 
 
@@ -88,8 +89,8 @@ def label_of(text: str | None) -> Any:
     "--class",
     "of_class",
     metavar="LABEL",
-    help="For a panel: show the weights for the logit of this label. By default, the "
-    "positive label; with more than two labels, each of them.",
+    help="For a panel or a multiclass perceptron: show the weights for this label. By default, the positive label; "
+    "with several classes, each of them.",
 )
 @click.option("--zero-based", is_flag=True, help="The svmlight file counts from 0.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the list.")
@@ -133,7 +134,8 @@ def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_
         return
     for place, (each, pairs, constant) in enumerate(found):
         if len(labels) > 1:
-            click.echo(("\n" if place else "") + f"logit of {escaped(each)}")
+            kind = "logit" if isinstance(learner, Panel) else "score"
+            click.echo(("\n" if place else "") + f"{kind} of {escaped(each)}")
         if constant is not None:
             click.echo(f"{constant:>14.6g}  {CONSTANT}")
         for name, weight in pairs[: top or None]:
@@ -165,7 +167,8 @@ def explain(
     r"""Show why MODEL makes its predictions for examples of FILE: how much each feature adds to the score.
 
     The score of a linear model is the sum of value times weight over all features. If it is at or above the threshold,
-    the prediction is the positive label. The weights of normalized-winnow and balanced-winnow are normalised, as in
+    the prediction is the positive label. A multiclass perceptron has weights and a score for each label, and predicts
+    the label with the largest score. The weights of normalized-winnow and balanced-winnow are normalised, as in
     'mistakebound weights'.
 
     The score of a panel, the default learner, is the logit ln(p/(1 - p)) of a label with the probability p. It is the
@@ -203,7 +206,8 @@ def explanation_as_json(found: Explanation, top: int) -> str:
     as_object = {name: getattr(found, name) for name in names}
     if not found.members:
         features = [{"feature": t.name, "value": t.value, "weight": t.weight, "adds": t.adds} for t in listed]
-        return json_of(as_object | {"features": features, "rest": rest})
+        of = {"of": found.of} if found.threshold is None else {}
+        return json_of(as_object | of | {"features": features, "rest": rest})
     terms = [
         {"term": t.name, "features": list(t.features), "value": t.value, "adds": t.adds, "by_member": t.by_member}
         for t in listed

@@ -149,8 +149,8 @@ class Learner:
         top : int, optional
             Only the largest terms, and one more for the sum of the others. By default, all terms.
         label : optional
-            Of a panel: the label whose logit is explained. By default, the positive label; of more than two labels,
-            the predicted one.
+            Of a panel or a multiclass Perceptron: the label whose logit or score is explained. By default, the positive
+            label; of several classes, the predicted one.
         """
         from mistakebound.learners.explain import explain_one  # noqa: PLC0415 - learning does not need it
 
@@ -288,7 +288,8 @@ class Learner:
         top : int, optional
             How many features; by default, all of them.
         label : optional
-            Of a panel: the label whose logit it is. By default, the positive label; needed for more than two labels.
+            Of a panel or a multiclass Perceptron: the label whose weights they are. By default, the positive label; of
+            several classes, it is needed.
         """
         from mistakebound.learners.explain import feature_weights  # noqa: PLC0415 - learning does not need it
 
