@@ -222,8 +222,7 @@ def inherited(given: Reading, known: Reading | None) -> Reading:
     for option, default in DEFAULTS.items():
         before = known.table.get(option, default)
         require_same(option, named.table.get(option), before, given.table.get(option))
-    wanted = {*known.table.get("text", ()), *known.table.get("categorical", ()), known.label, known.table.get("weight")}
-    wanted.update(column for pair in known.table.get("interact", ()) for column in pair)
+    wanted = columns_with_roles(known)
     left_out = named.table.get("ignore", [])
     before = known.table.get("ignore", [])
     if wanted.intersection(left_out):
@@ -237,6 +236,14 @@ def inherited(given: Reading, known: Reading | None) -> Reading:
         known.columns,
         positive,
     )
+
+
+def columns_with_roles(known: Reading) -> set[str]:
+    """Return the columns that later files must have, because an option names them; all others may be ignored."""
+    table = known.table
+    pairs = [column for pair in table.get("interact", ()) for column in pair]
+    named = {*table.get("text", ()), *table.get("categorical", ()), *pairs, known.label, table.get("weight")}
+    return {column for column in named if column is not None}
 
 
 def require_same(option: str, now: Any, before: Any, given: Any) -> None:

@@ -330,7 +330,10 @@ class Panel(Learner):
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
         rule: Any = play.engine.rule
-        if self.several or joined_to(play.engine) or rule.threshold != 0 or rule.band is not None:
+        if self.several or joined_to(play.engine):
+            return None
+        if rule.threshold != 0 or rule.band is not None:
+            error.args = (*error.args, *only_two_labels("threshold" if rule.threshold != 0 else "abstain"))
             return None
         from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
 
@@ -386,7 +389,7 @@ class Panel(Learner):
             return play
         for name in ("threshold", "abstain"):
             if getattr(self, name) is not None:
-                raise OptionError(setting(name), " is only valid for two labels")
+                raise OptionError(setting(name), " is only valid for two labels, and there are more", *ONE_LABEL)
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
         self._threads()  # raises for a value that is not valid
@@ -519,6 +522,18 @@ class Panel(Learner):
         if isinstance(threads, bool) or not isinstance(threads, Integral) or threads not in (1, 2):
             raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
         return int(threads)
+
+
+ONE_LABEL = (
+    "; leave it out, or for a file, ",
+    Option("positive", "positive=LABEL", "LABEL"),
+    " predicts one label against all others",
+)
+
+
+def only_two_labels(name: str) -> tuple[str | Option, ...]:
+    """Return the end of the message about a third label, which a panel with this option cannot learn."""
+    return ("; without ", setting(name), ", a panel also learns more than two labels")
 
 
 def more_than_two(classes: Any) -> bool:
