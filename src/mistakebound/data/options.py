@@ -222,17 +222,21 @@ def inherited(given: Reading, known: Reading | None) -> Reading:
     for option, default in DEFAULTS.items():
         before = known.table.get(option, default)
         require_same(option, named.table.get(option), before, given.table.get(option))
-    wanted = columns_with_roles(known)
+    wanted, role = columns_with_roles(known), "weight"
+    weight = named.table.get(role)
     left_out = named.table.get("ignore", [])
     before = known.table.get("ignore", [])
     if wanted.intersection(left_out):
         require_same("ignore", left_out, before, given.table["ignore"])
-    ignore = [*before, *left_out]
+    if weight in known.columns and weight not in before and known.table.get(role) is None:
+        raise OptionConflictError(role, given.table[role], None)  # the model learned it as a feature
+    ignore = dict.fromkeys([*(column for column in before if column != weight), *left_out])
+    table = {name: value for name, value in {**known.table, **named.table}.items() if name != "ignore"}
     return Reading(
         known.format if given.format == "auto" else given.format,
         known.label if named.label is None else named.label,
         zero_based,
-        {**known.table, **named.table, **({"ignore": list(dict.fromkeys(ignore))} if ignore else {})},
+        {**table, **({"ignore": list(ignore)} if ignore else {})},
         known.columns,
         positive,
     )

@@ -440,7 +440,7 @@ class Panel(Learner):
         """Return the least probability at which the positive label is predicted."""
         cut: Any = 0.5 if self.threshold is None else self.threshold
         if isinstance(cut, bool) or not isinstance(cut, Real) or not 0 < float(cut) < 1:
-            raise OptionError(setting("threshold"), f" must be a number between 0 and 1, got {cut!r}")
+            raise OptionError(setting("threshold"), f" must be a number between 0 and 1, but not 0 or 1, got {cut!r}")
         return float(cut)
 
     def _abstain(self) -> float:

@@ -19,7 +19,7 @@ from mistakebound.learners.streams import (
     weights_of_stream,
     zip_labels,
 )
-from mistakebound.learners.weights import weight_at, weights_of_rows
+from mistakebound.learners.weights import weight_at, weight_of_round, weights_of_rows
 from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def learn_one(learner: Learner, x: Any, y: Any, weight: float = 1.0) -> None:
     """Predict one example, then learn it."""
     before = learner._play
     try:
-        weights = None if weight == 1 else weights_of_rows(learner, [weight], 1)
+        weights = weight_of_round(learner, weight)
         if (row := row_as_stream(learner, x)) is not None:
             list(learner.run_parts(row, labels_of_stream(row, [y]), weights))
         else:
@@ -179,7 +179,7 @@ def tell(learner: Learner, asked: Asked, y: Any, weight: float = 1.0) -> None:
     >>> ticket.prediction, learner.predict_one({"clouds": 1})
     ('wet', 'dry')
     """
-    of_row = weight_at(None if weight == 1 else weights_of_rows(learner, [weight], 1), 0)
+    of_row = weight_at(weight_of_round(learner, weight), 0)
     name = type(learner).__name__
     or_with_classes(learner, learner._current_play(), lambda either: either.tell(asked, y, name, of_row))
 
