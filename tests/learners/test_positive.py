@@ -12,6 +12,9 @@ from files import call, shows
 
 import mistakebound as mb
 from mistakebound.errors import OptionConflictError, OptionError
+from mistakebound.models.container import pack, unpack
+from mistakebound.models.learner_state import TENSORS
+from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
 
 LABELS = ("churn", "stay", "moved")
 
@@ -182,3 +185,29 @@ def test_a_run_is_resumed_with_it(table: Path, tmp_path: Path) -> None:
     for _ in range(2):
         found = mb.runs.run(source(table), mb.Panel(), checkpoint=model, checkpoint_every=50, resume=True)
         assert found.ledger.classes == ("not churn", "churn")
+
+
+@pytest.mark.parametrize("stored", [5, "", ["churn"], "nan", {}, True])
+def test_a_model_file_with_another_value_is_refused(stored: Any, table: Path, tmp_path: Path) -> None:
+    learner, model = mb.Panel(), tmp_path / "m.mb"
+    learner.run(source(table))
+    learner.save(model)
+    described, tensors = unpack(model.read_bytes(), TENSORS, PANEL_TENSORS)
+    assert described["reading"]["positive"] == "churn"
+    described["reading"]["positive"] = stored
+    model.write_bytes(b"".join(map(bytes, pack(described, tensors))))
+    with pytest.raises(mb.ModelError, match="the field 'reading' is not valid"):
+        mb.load(model)
+
+
+def test_a_model_that_does_not_store_it_can_get_it(table: Path, tmp_path: Path) -> None:
+    """Earlier versions stored only the two labels."""
+    learner, model = mb.Panel(), tmp_path / "m.mb"
+    learner.run(source(table))
+    learner.save(model)
+    described, tensors = unpack(model.read_bytes(), TENSORS, PANEL_TENSORS)
+    del described["reading"]["positive"]
+    model.write_bytes(b"".join(map(bytes, pack(described, tensors))))
+    call("run", table, "--load", model, "--positive", "churn", "--save", model)
+    call("run", table, "--load", model, "--save", model)
+    assert mb.load(model).classes_.tolist() == ["not churn", "churn"]
