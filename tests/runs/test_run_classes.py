@@ -90,10 +90,11 @@ def test_predictions_have_the_label_and_its_probability(file: Path, tmp_path: Pa
     out = tmp_path / "predictions.tsv"
     result = mb.runs.run(source(file), mb.Panel(), predictions=out, checkpoint=tmp_path / "m.mb")
     lines = [line.split("\t") for line in out.read_text().splitlines()]
-    assert [label for label, _ in lines] == result.ledger.predictions.tolist()
-    shares = [float(p) for _, p in lines]
+    assert [label for label, _ in lines[1:]] == result.ledger.predictions[1:].tolist()
+    assert lines[0] == ["", ""]
+    shares = [float(p) for _, p in lines[1:]]
     assert all(0 <= p <= 1 for p in shares)
-    right = np.array(shares)[result.ledger.predictions == stream(300)[1]]
+    right = np.array(shares)[result.ledger.predictions[1:] == stream(300)[1][1:]]
     assert right.mean() > np.mean(shares)
     new = tmp_path / "new.csv"
     new.write_text("".join(file.read_text().splitlines(keepends=True)[:6]))

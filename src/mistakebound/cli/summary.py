@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 OPTIONS = {"theta": "threshold"}
 """Parameters of rules that have another name on the command line."""
 INTERRUPTED = "interrupted"
+NO_CONFUSION: dict[str, Any] = {"labels": [], "counts": [], "without_prediction": 0}
 KINDS_SHOWN = 6
 """With several classes: the number of kinds of mistakes that get a line each."""
 FEW, MANY = 20, 200_000
@@ -74,7 +75,11 @@ def probabilities_of(ledger: Ledger) -> dict[str, Any]:
         found["answers"] = {**answers._asdict(), "coverage": answers.coverage}
     if ledger.several:
         several = cast("ClassLedger", ledger)
-        found["confusion"] = {"labels": list(several.classes), "counts": several.confusion.tolist()}
+        found["confusion"] = {
+            "labels": list(several.classes),
+            "counts": several.confusion.tolist(),
+            "without_prediction": several.without_prediction,
+        }
         found["by_label"] = [each._asdict() for each in several.by_class()]
     return found
 
@@ -168,7 +173,7 @@ def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
             f"{found['false_positives']:>12,}  predicted {positive}, was {negative}",
             f"{found['false_negatives']:>12,}  predicted {negative}, was {positive}",
         ]
-    labels, counts = found.get("confusion", {"labels": [], "counts": []}).values()
+    labels, counts, unpredicted = found.get("confusion", NO_CONFUSION).values()
     kinds = [
         (count, labels[predicted], labels[truth])
         for truth, row in enumerate(counts)
@@ -181,10 +186,10 @@ def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
     ]
     if rest := kinds[KINDS_SHOWN:]:
         lines.append(f"{sum(kind[0] for kind in rest):>12,}  in {many(len(rest), 'other pair')} of labels")
-    rounds = sum(map(sum, counts))
-    return (
-        [f"in all rounds of the model ({rounds:,} with a prediction):", *lines] if rounds > found["rounds"] else lines
-    )
+    if unpredicted:
+        lines.append(f"{unpredicted:>12,}  without a prediction, before the first label")
+    rounds = sum(map(sum, counts)) + unpredicted
+    return [f"in all {rounds:,} rounds of the model:", *lines] if rounds > found["rounds"] else lines
 
 
 def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:

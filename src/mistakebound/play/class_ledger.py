@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
-from mistakebound.data.labels import label_array
+from mistakebound.data.class_labels import labels_of_ids
 from mistakebound.play.ledger import Kept, Ledger
 
 if TYPE_CHECKING:
@@ -121,14 +121,24 @@ class ClassLedger(Ledger):
     def predictions(self) -> AnyArray:
         """The label that was predicted in each round, *before* learning from it.
 
-        Before the first label of all, there is nothing to predict. This round shows the first of ``classes``, and
-        counts as a mistake.
+        Before the first label of all, there is nothing to predict: such a round has None, and counts as a mistake.
         """
-        return label_array([*self.seen, next(iter(self.classes), 0)])[self.class_ids]
+        return labels_of_ids(self.seen, self.class_ids)
+
+    @property
+    def without_prediction(self) -> int:
+        """Rounds that were predicted before any label had occurred, so that there was nothing to predict.
+
+        This is the first round of the learner. They are mistakes, and are not part of ``confusion``.
+        """
+        return self._counted.without_prediction if self.rounds else 0
 
     @property
     def confusion(self) -> IntArray:
-        """How often each label (row) was predicted as each label (column), in the order of ``classes``."""
+        """How often each label (row) was predicted as each label (column), in the order of ``classes``.
+
+        Its sum and ``without_prediction`` together are ``rounds``.
+        """
         ids = {label: k for k, label in enumerate(self.seen)}
         place = np.array([ids.get(label, len(ids)) for label in self.classes], np.int64)
         return self._counted.matrix(len(ids) + 1)[np.ix_(place, place)]

@@ -82,12 +82,17 @@ class ClassMeasures(NamedTuple):
     def matrix(self, classes: int) -> IntArray:
         """Return the confusion of the first ``classes`` class ids: rows are labels, columns are predictions.
 
-        The first round of all has no prediction and is left out.
+        Rounds without a prediction are left out.
         """
         found = np.zeros((classes, classes), np.int64)
         predicted = self.predicted >= 0
         found[self.truth[predicted], self.predicted[predicted]] = self.counts[predicted]
         return found
+
+    @property
+    def without_prediction(self) -> int:
+        """Rounds without a prediction, because no label had occurred."""
+        return int(self.counts[self.predicted < 0].sum())
 
     def by_class(self, labels: list[Any]) -> list[ClassScores]:
         """Return how well each class was predicted; ``labels`` are the labels by class id."""

@@ -35,7 +35,7 @@ def label_lines(labels: Iterable[Any]) -> Iterator[str]:
     known: dict[Any, str] = {}  # usually there are only two labels
     for label in labels:
         if label not in known:
-            known[label] = "" if label is None else escaped(label)  # None: the learner abstains
+            known[label] = "" if label is None else escaped(label)  # None: there is no prediction
         yield known[label]
 
 
@@ -50,9 +50,13 @@ def lines(labels: AnyArray, scores: FloatArray, positive: BoolArray, rule: Rule)
 
 
 def class_lines(labels: AnyArray, probabilities: FloatArray) -> Iterator[str]:
-    """Yield a line for each prediction of one of several classes: label and a probability."""
-    shown = (f"{p:.6g}" for p in probabilities.tolist())
-    return (f"{label}\t{p}\n" for label, p in zip(label_lines(labels.tolist()), shown, strict=True))
+    """Yield a line for each prediction of one of several classes: label and a probability.
+
+    Both are empty before the first label, when there is no prediction.
+    """
+    made = labels.tolist()
+    shown = ("" if label is None else f"{p:.6g}" for label, p in zip(made, probabilities.tolist(), strict=True))
+    return (f"{label}\t{p}\n" for label, p in zip(label_lines(made), shown, strict=True))
 
 
 class PredictionsFile:

@@ -21,11 +21,12 @@ def classes(
     labels: Sequence[str],
     confusion: Sequence[Sequence[int]],
     by_label: Sequence[Mapping[str, Any]],
+    without_prediction: int,
 ) -> str:
     """Return the log loss and Brier score, precision and recall of each label, and the confusion.
 
     ``measured`` is empty for a learner without probabilities. ``labels`` are HTML already, in the order of
-    the rows and columns of ``confusion``.
+    the rows and columns of ``confusion``, which leaves out the rounds without a prediction.
     """
     named = {"log_loss": "log loss", "brier": "Brier score"} if measured else {}
     single = table(
@@ -44,7 +45,9 @@ def classes(
         "and of the probability that the label is new."
     )
     probabilities = f"<h2>Probabilities</h2>{single}<p>{key}</p>" if measured else ""
-    return f"{probabilities}<h2>Labels</h2>{scores}{pairs(labels, confusion)}"
+    has = "1 round has" if without_prediction == 1 else f"{without_prediction:,} rounds have"
+    first = f"<p>{has} no prediction, because no label had occurred before it.</p>" if without_prediction else ""
+    return f"{probabilities}<h2>Labels</h2>{scores}{pairs(labels, confusion)}{first}"
 
 
 def pairs(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
