@@ -196,8 +196,9 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
     """Return a line on the probabilities, and one on the best member of a panel, if the learner has them."""
     lines = []
     if (measured := found.get("probabilities")) is not None:
-        panel = found.get("panel")
-        bound = f" (bound {panel['log_loss_bound']:.4f})" if panel and panel["rounds"] == measured["rounds"] else ""
+        panel = found.get("panel", {})
+        same = panel.get("rounds") == measured["rounds"]
+        bound = f" (bound {panel['log_loss_bound']:.4f})" if same else ""
         if measured["rounds"] < rounds:
             bound = " (first pass)"
         elif measured["rounds"] > rounds:
@@ -207,6 +208,8 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
         lines.append(
             f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}{error}"
         )
+        if panel and not same:
+            lines.append(mixture_as_text(panel))
     if dropped := found.get("panel", {}).get("dropped_features"):
         lines.append(f"features      {many(dropped, 'rare feature')} dropped because of --max-features")
     for leader in (each for each in found.get("panel", {}).get("members", ()) if each["leads_since"] is not None):
@@ -215,6 +218,14 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
             counted += f" in {found['panel']['rounds']:,} rounds"
         lines.append(f"best member   {leader['name']}: {counted}; leads since round {leader['leads_since']:,}")
     return lines
+
+
+def mixture_as_text(panel: dict[str, Any]) -> str:
+    """Return a line on the log loss that the table shows, which is not measured in the same rounds as the others."""
+    counted = f"all {panel['rounds']:,} rounds"
+    if panel["first_seen"]:
+        counted = f"the {panel['rounds']:,} rounds of labels that had occurred before"
+    return f"mixture       log loss {panel['log_loss']:.4f} (bound {panel['log_loss_bound']:.4f}) in {counted}"
 
 
 COLOURS = {"holds": "green", "violated": "red"}

@@ -99,8 +99,9 @@ def members(panel: Mapping[str, Any], rounds: int) -> str:
         ((escape(theorem), f"{bound:,.1f}") for theorem, bound in panel["bounds"].items()),
         numbers_from=1,
     )
+    seen = " in the rounds of labels that had occurred before" if panel["first_seen"] else ""
     losses = (
-        f"<p>The log loss of the mixture is {panel['log_loss']:.4f}; the theorem bayes-mixture allows "
+        f"<p>The log loss of the mixture is {panel['log_loss']:.4f}{seen}; the theorem bayes-mixture allows "
         f"{panel['log_loss_bound']:.4f}. The guard did not follow the mixture in {panel['overrides']:,} rounds.</p>"
     )
     key = "<p>The leader is the member with the least log loss so far; the axis of the rounds is logarithmic.</p>"
