@@ -12,8 +12,9 @@ from mistakebound._support.schema import need, refuse, to_json
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.errors import ModelError
 from mistakebound.play.class_ledger import NOT_KEPT, ClassCounts, ClassKept, ClassLedger
-from mistakebound.play.class_measures import ClassMeasures
+from mistakebound.play.class_measures import ClassMeasures, check_confidence
 from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
+from mistakebound.play.measures_json import read_measures, write_measures
 from mistakebound.play.standings_json import read_standings, write_standings
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
@@ -22,6 +23,7 @@ from mistakebound.rules.panel import MulticlassPanelRule
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, IntArray
     from mistakebound.play.ledger import Kept
+    from mistakebound.rules import Rule
 
 COUNTS = ("rounds", "mistakes", "first_seen", "updates")
 LEDGER = (
@@ -38,6 +40,8 @@ KEPT = {
 }
 """Fields of the kept rounds of a multiclass Perceptron, and their types."""
 MEASURES = ("rounds", "total_log_loss", "squares", "truth", "predicted", "counts")
+CONFIDENCE = "confidence"
+"""An optional field of the measures: that of the calibration."""
 LARGEST_LOSS = 100.0
 """−ln p of one round is at most this."""
 ROUNDING = 1e-6
@@ -48,6 +52,8 @@ def write(ledger: ClassLedger) -> str:
     record, measures = ledger.record, ledger.counts.measures
     predictions, mistakes = record.predictions(), record.mistake_rounds()
     measured = None if measures is None else {name: _plain(getattr(measures, name)) for name in MEASURES}
+    if measured is not None and measures is not None and measures.confidence is not None:
+        measured[CONFIDENCE] = write_measures(measures.confidence)
     kept = {"kept": {name: getattr(ledger.kept, name).tolist() for name in KEPT}} if ledger.rule.keeps_examples else {}
     return json.dumps(
         {
@@ -99,9 +105,11 @@ def read(data: dict[str, Any]) -> ClassLedger:
     late = read_late(found["late"], kept_rounds, rule, (rounds, mistakes, 0, updates, 0))
     predictions = schema.optional(schema.wholes, found["predictions"], "predictions", -1, classes - 1, rounds)
     wrong = schema.optional(schema.rising, found["mistake_rounds"], "mistake_rounds", rounds - 1, mistakes)
-    measures = _read_measures(found["measures"], rounds, mistakes, classes)
-    if predictions is not None and measures is not None and measures.rounds == rounds:
+    measures = _read_measures(found["measures"], rule, rounds, mistakes, classes)
+    if predictions is not None and measures is not None:
         _compare(np.array(predictions, np.int64), measures, classes)
+    all_known = from_start and first_seen == classes  # otherwise it may be a panel that began with two labels
+    check_confidence(measures, mistakes, f"measures.{CONFIDENCE}", all_known=all_known)
     counts = (rounds, mistakes, 0, updates, 0)
     standings = read_standings(found["standings"], rule, counts, from_start=from_start, late=len(late[0]))
     totals: Any = ClassCounts(rounds, mistakes, first_seen, updates, measures)
@@ -163,24 +171,29 @@ def _read_labels(given: Any, seen: Any) -> ClassLabels:
     return labels
 
 
-def _read_measures(value: Any, rounds: int, mistakes: int, classes: int) -> ClassMeasures | None:
+def _read_measures(value: Any, rule: Rule, rounds: int, mistakes: int, classes: int) -> ClassMeasures | None:
     if value is None:
         return None
+    stored_confidence = value.pop(CONFIDENCE, None) if isinstance(value, dict) else None
     measured, loss, squares, truth, predicted, counts = schema.fields(value, *MEASURES, path="measures")
     measured = schema.whole(measured, "measures.rounds", 0, rounds)
     size = len(schema.wholes(truth, "measures.truth", 0, classes - 1))
     schema.wholes(predicted, "measures.predicted", -1, classes - 1, size)
-    schema.wholes(counts, "measures.counts", 1, max(measured, 1), size)
+    schema.wholes(counts, "measures.counts", 1, max(rounds, 1), size)
     pairs = list(zip(truth, predicted, strict=True))
     need(len(set(pairs)) == len(pairs), "measures has a pair of labels twice", "measures.truth")
-    need(sum(counts) == measured, "measures.counts must add up to measures.rounds", "measures.counts")
+    need(sum(counts) == rounds, "measures.counts must add up to the number of rounds", "measures.counts")
     wrong = sum(count for (a, b), count in zip(pairs, counts, strict=True) if a != b)
-    need(measured < rounds or wrong == mistakes, "measures.counts contradict the mistakes in counts", "measures.counts")
+    need(wrong == mistakes, "measures.counts contradict the mistakes in counts", "measures.counts")
+    truth, predicted, counts = (np.array(each, np.int64) for each in (truth, predicted, counts))
     return ClassMeasures(
         measured,
         schema.number(loss, "measures.total_log_loss", -ROUNDING, measured * LARGEST_LOSS + ROUNDING),
         schema.number(squares, "measures.squares", -ROUNDING, 2 * measured + ROUNDING),
-        *(np.array(each, np.int64) for each in (truth, predicted, counts)),
+        truth,
+        predicted,
+        counts,
+        read_measures(stored_confidence, rule, rounds, f"measures.{CONFIDENCE}"),
     )
 
 
