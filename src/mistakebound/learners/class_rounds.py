@@ -51,7 +51,7 @@ def in_order(play: ClassPlay, probabilities: FloatArray, *, new: bool) -> FloatA
 
 def probabilities_of_one(learner: Learner, x: Any) -> tuple[ClassPlay, FloatArray, int]:
     """Return the play, the probabilities of one example by class id and of a new label, and the predicted class id."""
-    from mistakebound.learners.rounds import start_with  # noqa: PLC0415 - it imports this module
+    from mistakebound.learners.prediction import start_with  # noqa: PLC0415 - it imports this module
 
     if (row := row_as_stream(learner, x)) is not None:
         reader = learner.open_stream(row, labels_needed=False)
