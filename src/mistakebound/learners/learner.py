@@ -161,7 +161,7 @@ class Learner:
     run = rounds.run
     run_parts = rounds.run_parts
     score_parts = prediction.score_parts
-    score_reader = prediction.score_reader
+    predicted_parts = prediction.predicted_parts
     open_stream = streams.open_stream
 
     def run_part(

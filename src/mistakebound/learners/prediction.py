@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound.learners.streams import dict_rows, row_as_stream
@@ -103,25 +103,39 @@ def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[An
 def score_parts(learner: Learner, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
     """Yield the scores and predicted labels of each part of files, without learning. Labels are not read."""
     reader = learner.open_stream(stream, labels_needed=False)
-    return ((scores, labels) for scores, labels, _ in score_reader(learner, reader))
+    return ((each.scores, each.labels) for each in predicted_parts(learner, reader))
 
 
-def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
-    """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only.
+class PredictedPart(NamedTuple):
+    """The predictions of a part of a stream."""
 
-    With several classes, the scores are the probabilities of the predicted labels.
-    """
+    labels: AnyArray
+    scores: FloatArray
+    """With several classes, the probability of each predicted label, if the learner has probabilities."""
+    probabilities: FloatArray | None
+    """The rows of ``predict_proba``; None if the learner has no probabilities."""
+    unknown: int
+    """How many examples have no feature name that was learned."""
+
+
+def predicted_parts(learner: Learner, reader: StreamReader) -> Iterator[PredictedPart]:
+    """Yield the predictions of each part of a stream, without learning."""
     if learner.several:
-        from mistakebound.learners.class_rounds import score_reader as score_classes  # noqa: PLC0415 - few have them
+        from mistakebound.learners.class_rounds import predicted_parts as of_classes  # noqa: PLC0415 - few have them
 
-        yield from score_classes(learner, reader)
+        yield from of_classes(learner, reader)
         return
+    from mistakebound.learners.sklearn import probabilities_of  # noqa: PLC0415 - it imports this module
+
     rounds = 0
     for part in reader:
         play = learner._start_with_chunk(part.chunk)
         scores, positive, fault = play.engine.score_part(part)
         unknown = play.engine.core.unknown_rows(part.chunk, len(scores)) if play.engine.named else 0
-        yield scores, predicted_labels(learner, scores, positive), unknown
+        rule = play.engine.rule
+        likely = positive if rule.band is None else scores >= rule.threshold  # as in ``predict_proba``
+        chances = probabilities_of(learner, scores, likely) if rule.log_odds else None
+        yield PredictedPart(predicted_labels(learner, scores, positive), scores, chances, unknown)
         rounds += len(scores)
         if error := part.error_at(len(scores), fault.error()) if fault else part.error:
             raise error.at_round(rounds)
