@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mistakebound._support import schema
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need, refuse, to_json
-from mistakebound.data.class_labels import ClassLabels
-from mistakebound.errors import ModelError
+from mistakebound.data.class_labels_json import read_class_labels
 from mistakebound.play.class_ledger import NOT_KEPT, ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.class_measures import ClassMeasures, check_confidence
 from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
@@ -95,7 +94,7 @@ def read(data: dict[str, Any]) -> ClassLedger:
     need(named or not names, "names should be empty, because named is false", "names")
     low, high = (len(names) + 1, len(names) + 1) if named else (0, MOST_FEATURES)
     n = schema.whole(found["n"], "n", low, high)
-    labels = _read_labels(found["given"], found["seen"])
+    labels = read_class_labels(found["given"], found["seen"])
     classes = len(labels.ids)
     from_start = schema.flag(found["from_start"], "from_start")
     kept, features = None, len(names) if named else n
@@ -155,20 +154,6 @@ def _read_rule(value: Any) -> MulticlassPanelRule | MulticlassPerceptronRule:
     need(same, f"the rule of several classes has fixed {', '.join(fixed)}", "rule")
     most = MulticlassPanelRule.members
     return MulticlassPanelRule(members=schema.whole(members, "rule.members", 0, most))
-
-
-def _read_labels(given: Any, seen: Any) -> ClassLabels:
-    try:
-        listed = [schema.from_json(each, "given") for each in schema.items(given, "given")]
-        labels = ClassLabels(listed or None)
-        for each in schema.items(seen, "seen"):
-            labels.id_of(schema.from_json(each, "seen"))
-    except ModelError:
-        raise
-    except ValueError as error:
-        raise ModelError(str(error), field="seen") from None
-    need(len(labels.ids) == len(seen), "a label occurs twice", "seen")
-    return labels
 
 
 def _read_measures(value: Any, rule: Rule, rounds: int, mistakes: int, classes: int) -> ClassMeasures | None:
