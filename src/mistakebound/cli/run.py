@@ -111,6 +111,7 @@ def run(
       mistakebound run mail.csv --label kind --save model.mb
       mistakebound run more.csv --load model.mb --save model.mb
       mistakebound run access.csv --label bad --report page.html
+      mistakebound run flowers.csv --label kind --positive rose --threshold 0.2
       mistakebound run trips.parquet --label late --categorical hour
       mistakebound run trips.parquet --label late --interact hour,day
       mistakebound run stream.svm --learner perceptron --passes 3 --certify

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mistakebound.rules.base import Range
 
 ROUNDING = 1e-9
+POSITIVE, AGAINST_OTHERS = Option("positive", "positive=LABEL"), " of a file learns one label against all others"
 NO_WEIGHTS = (
     "the score of a panel is not a sum of weights: panel.feature_weights() returns what each feature adds to the "
     "logit, panel.explain_one(x) what adds to one prediction, and panel.members() the weights of the members"
@@ -386,7 +387,7 @@ class Panel(Learner):
             return play
         for name in ("threshold", "abstain"):
             if getattr(self, name) is not None:
-                raise OptionError(setting(name), " is only valid for two labels")
+                raise OptionError(setting(name), " is only valid for two labels; ", POSITIVE, AGAINST_OTHERS)
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
         self._threads()  # raises for a value that is not valid
