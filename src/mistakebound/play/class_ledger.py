@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import labels_of_ids
-from mistakebound.play.ledger import Kept, Ledger
+from mistakebound.play.ledger import NOT_KEPT, Kept, Ledger, RoundsOfEngine
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, IntArray
     from mistakebound.play.class_engine import ClassEngine
     from mistakebound.play.class_measures import ClassMeasures, ClassScores
 
-NOT_KEPT = "a panel keeps no examples"
 TWO_LABELS = "it is only defined for two labels; ledger.confusion has the counts of several classes"
 
 
@@ -173,7 +172,7 @@ class ClassLedger(Ledger):
         return self.rule.keeps_examples and len(self.kept) == self.updates
 
 
-class ClassRecord:
+class ClassRecord(RoundsOfEngine):
     """The record of some rounds in the engine of a learner of several classes, read when it is needed."""
 
     def __init__(
@@ -185,7 +184,7 @@ class ClassRecord:
         predictions: AnyArray | None,
         mistakes: IntArray | None,
     ) -> None:
-        self._engine, self._slots, self.before, self._now = engine, slots, before, now
+        super().__init__(engine, slots, before, now)
         self._predictions, self._mistakes = predictions, mistakes
 
     def predictions(self) -> Any:
@@ -219,13 +218,3 @@ class ClassRecord:
             value,
             predicted=predicted,
         )
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return the rounds whose outcome came late, and for each the updates since its prediction."""
-        rounds, delays = self._engine.core.late()
-        own = (rounds >= self.before.rounds) & (rounds < self._now.rounds)
-        return rounds[own] - self.before.rounds, delays[own]
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index, without those that came later; empty for features by position."""
-        return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []

@@ -10,8 +10,9 @@ from mistakebound._support import schema
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need, refuse, to_json
 from mistakebound.data.class_labels_json import read_class_labels
-from mistakebound.play.class_ledger import NOT_KEPT, ClassCounts, ClassKept, ClassLedger
+from mistakebound.play.class_ledger import ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.class_measures import ClassMeasures, check_confidence
+from mistakebound.play.ledger import StoredRecord
 from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
 from mistakebound.play.measures_json import read_measures, write_measures
 from mistakebound.play.standings_json import read_standings, write_standings
@@ -21,7 +22,6 @@ from mistakebound.rules.panel import MulticlassPanelRule
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, IntArray
-    from mistakebound.play.ledger import Kept
     from mistakebound.rules import Rule
 
 COUNTS = ("rounds", "mistakes", "first_seen", "updates")
@@ -119,11 +119,15 @@ def read(data: dict[str, Any]) -> ClassLedger:
         classes=tuple(labels.ordered),
         from_start=from_start,
         named=named,
-        record=StoredClassRecord(predictions, wrong, late, names, kept),
+        record=StoredRecord(_whole_numbers(predictions), _whole_numbers(wrong), kept, late, names),
         standings=standings,
     )
     ledger.given, ledger.seen = labels.given, labels.seen
     return ledger
+
+
+def _whole_numbers(values: list[int] | None) -> IntArray | None:
+    return None if values is None else np.array(values, np.int64)
 
 
 def _read_kept(value: Any, rounds: int, updates: int, features: int, classes: int) -> ClassKept:
@@ -187,41 +191,3 @@ def _compare(predictions: AnyArray, measures: ClassMeasures, classes: int) -> No
     np.add.at(expected, measures.predicted + 1, measures.counts)
     if not np.array_equal(np.bincount(predictions + 1, minlength=classes + 1), expected):
         refuse("predictions", "as many of each class as measures.counts", "others")
-
-
-class StoredClassRecord:
-    """The record of a ledger of several classes that was read from JSON."""
-
-    def __init__(
-        self,
-        predictions: Any,
-        mistakes: Any,
-        late: tuple[IntArray, IntArray],
-        names: list[str],
-        kept: ClassKept | None = None,
-    ) -> None:
-        self._predictions = None if predictions is None else np.array(predictions, np.int64)
-        self._mistakes = None if mistakes is None else np.array(mistakes, np.int64)
-        self._late, self._names, self._kept = late, names, kept
-
-    def predictions(self) -> Any:
-        """Return the predicted class ids; None if not all were kept."""
-        return self._predictions
-
-    def mistake_rounds(self) -> IntArray | None:
-        """Return the 0-based rounds of the mistakes; None if not all were kept."""
-        return self._mistakes
-
-    def kept(self) -> Kept:
-        """Return the rounds that changed the weights. A panel keeps none: ValueError."""
-        if self._kept is None:
-            raise ValueError(NOT_KEPT)
-        return self._kept
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return the rounds whose outcome came late, and for each the updates since its prediction."""
-        return self._late
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index; empty for features by position."""
-        return self._names

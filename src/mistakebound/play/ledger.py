@@ -309,8 +309,51 @@ def curve_of(mistake_rounds: IntArray, rounds: int) -> IntArray:
     return np.cumsum(curve)
 
 
-class EngineRecord:
-    """The record of some rounds in a learner's engine, read when it is needed. The engine only ever appends to it.
+NOT_KEPT = "a panel keeps no examples"
+
+
+class StoredRecord:
+    """The record of a ledger that is not in an engine, such as one that was read from JSON.
+
+    ``predictions`` are those of the ledger: whether each was positive, or with several classes the class ids.
+    """
+
+    def __init__(
+        self,
+        predictions: AnyArray | None,
+        mistakes: IntArray | None,
+        kept: Kept | None,
+        late: tuple[IntArray, IntArray],
+        names: list[str],
+    ) -> None:
+        self._predictions, self._mistakes, self._kept = predictions, mistakes, kept
+        self._late, self._names = late, names
+
+    def predictions(self) -> AnyArray | None:
+        """Return the predictions; None if not all were kept."""
+        return self._predictions
+
+    def mistake_rounds(self) -> IntArray | None:
+        """Return the 0-based rounds of the mistakes; None if not all were kept."""
+        return self._mistakes
+
+    def kept(self) -> Kept:
+        """Return the rounds that a proof needs, as far as they were kept. A panel keeps none: ValueError."""
+        if self._kept is None:
+            raise ValueError(NOT_KEPT)
+        return self._kept
+
+    def late(self) -> tuple[IntArray, IntArray]:
+        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
+        return self._late
+
+    def names(self) -> list[str]:
+        """Return the names of the features by index; empty for features by position."""
+        return self._names
+
+
+class RoundsOfEngine:
+    """Some rounds in an engine, which only ever appends to its record: what all learners have of them.
 
     Parameters
     ----------
@@ -318,8 +361,31 @@ class EngineRecord:
         The engine that played the rounds.
     slots : int
         Number of features at the end of these rounds.
-    before, now : Counts
+    before, now : Counts or ClassCounts
         Counts of the engine before the first and after the last of these rounds.
+    """
+
+    def __init__(self, engine: LearnerEngine, slots: int, before: Any, now: Any) -> None:
+        self._engine, self._slots, self.before, self._now = engine, slots, before, now
+
+    def late(self) -> tuple[IntArray, IntArray]:
+        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
+        rounds, delays = self._engine.core.late()
+        own = (rounds >= self.before.rounds) & (rounds < self._now.rounds)
+        return rounds[own] - self.before.rounds, delays[own]
+
+    def names(self) -> list[str]:
+        """Return the names of the features by index, without those that came later; empty for features by position."""
+        return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []
+
+
+class EngineRecord(RoundsOfEngine):
+    """The record of some rounds in a learner's engine, read when it is needed.
+
+    Parameters
+    ----------
+    engine, slots, before, now
+        Those of ``RoundsOfEngine``.
     positive : array, bytes or None
         Whether each prediction was positive, if the caller has it; otherwise the engine's record is read.
     mistakes : array, bytes or None
@@ -335,7 +401,7 @@ class EngineRecord:
         positive: BoolArray | bytes | None,
         mistakes: IntArray | bytes | None,
     ) -> None:
-        self._engine, self._slots, self.before, self._now = engine, slots, before, now
+        super().__init__(engine, slots, before, now)
         self._positive, self._mistakes = positive, mistakes
 
     def predictions(self) -> BoolArray | None:
@@ -362,13 +428,3 @@ class EngineRecord:
         """Return the rounds with an update or a mistake, as far as they were kept."""
         rounds, labels, mistaken, indptr, index, value = self._engine.core.kept(self.before.to_keep, self._now.to_keep)
         return Kept(rounds - self.before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value)
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
-        rounds, delays = self._engine.core.late()
-        own = (rounds >= self.before.rounds) & (rounds < self._now.rounds)
-        return rounds[own] - self.before.rounds, delays[own]
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index, without those that came later; empty for features by position."""
-        return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []
