@@ -9,8 +9,8 @@ import numpy as np
 from mistakebound.learners.replay import EVERY_ROUND, STREAM_BYTES
 from mistakebound.play.class_ledger import ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.engine import LearnerEngine
-from mistakebound.play.ledger import StoredRecord
 from mistakebound.play.perceptron_engine import RecordingPerceptronEngine
+from mistakebound.play.record import StoredRecord
 
 if TYPE_CHECKING:
     from mistakebound.learners.linear_play import LinearPlay

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import labels_of_ids
-from mistakebound.play.ledger import NOT_KEPT, Kept, Ledger, RoundsOfEngine
+from mistakebound.play.ledger import Ledger
+from mistakebound.play.record import NOT_KEPT, Kept, RoundsOfEngine
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, IntArray

@@ -12,9 +12,9 @@ from mistakebound._support.schema import need, refuse, to_json
 from mistakebound.data.class_labels_json import read_class_labels
 from mistakebound.play.class_ledger import ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.class_measures import ClassMeasures, check_confidence
-from mistakebound.play.ledger import StoredRecord
 from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
 from mistakebound.play.measures_json import read_measures, write_measures
+from mistakebound.play.record import StoredRecord
 from mistakebound.play.standings_json import read_standings, write_standings
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule

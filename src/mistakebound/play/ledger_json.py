@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import parse, to_json
-from mistakebound.play.ledger import Counts, Kept, StoredRecord
+from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import KEPT, LATE, check
 from mistakebound.play.measures_json import write_measures
+from mistakebound.play.record import Kept, StoredRecord
 from mistakebound.play.standings_json import write_standings
 
 MULTICLASS = ("multiclass-panel", "multiclass-perceptron")
