@@ -375,6 +375,7 @@ class LockedEngine {
     if (ClassGame* const game = engine_.class_game(); game != nullptr) {
       const auto parts = nb::cast<nb::tuple>(state[2]);
       restore_record(parts, classes ? 16 : 2, game->classes(), game->of_classes);
+      if (classes) game->of_classes.measured = nb::cast<std::int64_t>(parts[20]);
       if (perceptron) restore_kept(parts, game->classes(), game->of_classes);
     }
     Record& r = engine_.record();

@@ -207,10 +207,19 @@ class Engine:
     # the first rows of a chunk, as many as there are predictions
     def score_chunk_classes(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def score_named_class(self, x: Any) -> tuple[list[float], int]: ...
-    # learn the outcome of an earlier prediction: the predicted class, the probability that was predicted for the label
-    # (or for a new label), the sum of (p - y)^2 over all classes and "new", and the updates before the prediction
+    # learn the outcome of an earlier prediction: the predicted class and its probability, the probability that was
+    # predicted for the label (or for a new label), the sum of (p - y)^2 over all classes and "new", and the updates
+    # before the prediction
     def tell_named_class(
-        self, x: Any, label: int, prediction: int, probability: float, brier: float, updates: int, weight: float = 1.0
+        self,
+        x: Any,
+        label: int,
+        prediction: int,
+        confidence: float,
+        probability: float,
+        brier: float,
+        updates: int,
+        weight: float = 1.0,
     ) -> int: ...
     def tell_csr_classes(
         self,
@@ -219,6 +228,7 @@ class Engine:
         value: FloatArray,
         label: int,
         prediction: int,
+        confidence: float,
         probability: float,
         brier: float,
         updates: int,
@@ -228,7 +238,8 @@ class Engine:
     # for the row that was scored last and is not learned yet: scores of all members and of the prior, and
     # log probabilities of the members that play, of the prior and of the mixers; class_count() entries for each of them
     def class_advice(self) -> tuple[FloatArray, FloatArray]: ...
-    # rounds, mistakes, first_seen, overrides, log_loss, brier; confusion: (truth int32, predicted int32, count int64)
+    # the counts of the rounds (those that log_loss and brier count are "measured"), log_loss and brier, and in
+    # "confusion" arrays of the truth and the prediction (int32) and their rounds (int64)
     def class_record(self) -> dict[str, Any]: ...
     def class_predictions(self, first: int, last: int) -> AnyArray: ...
     # of the multiclass Perceptron: the labels and predictions of the kept examples

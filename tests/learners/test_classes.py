@@ -210,7 +210,7 @@ def test_predicting_changes_nothing() -> None:
 
 def test_an_unfitted_panel() -> None:
     panel = mb.Panel(classes=("a", "b", "c"))
-    assert panel.predict_one({"x": 1}) == "a"
+    assert panel.predict_one({"x": 1}) is None
     assert panel.predict_proba_one({"x": 1}) == {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}
     assert panel.predict_proba_one({"x": 1}, new=True) == {"a": 0.0, "b": 0.0, "c": 0.0, None: 1.0}
     assert panel.ledger_.rounds == 0

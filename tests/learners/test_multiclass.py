@@ -56,8 +56,8 @@ def test_labels_of_any_type_appear_at_any_time() -> None:
     assert learner.ledger_.first_seen == 4
 
 
-def test_before_the_first_label_nothing_or_the_first_of_classes_is_predicted() -> None:
-    assert mb.MulticlassPerceptron(classes=("x", "y", "z")).predict_one({"a": 1}) == "x"
+def test_before_the_first_label_nothing_is_predicted() -> None:
+    assert mb.MulticlassPerceptron(classes=("x", "y", "z")).predict_one({"a": 1}) is None
     learner = mb.MulticlassPerceptron(classes=("x", "y", "z"))
     ledger: Any = learner.run([[1.0], [1.0]], ["z", "z"])
     assert ledger.class_ids.tolist() == [-1, 0]

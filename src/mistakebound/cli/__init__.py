@@ -113,10 +113,15 @@ def main() -> None:
     From a CSV file to a model and its predictions:
       mistakebound run mail.csv --label kind --save model.mb
       mistakebound predict model.mb new.csv
+      mistakebound predict model.mb new.csv --probabilities --csv
+      mistakebound explain model.mb new.csv
 
     Here "kind" is the column to predict. Every other column becomes features: numbers of any size, categories, true and
     false, dates, missing cells and short texts need no option. The model stores the options, so "predict" needs none.
-    In new.csv the column "kind" may be missing. Write "> FILE" after the command to keep the predictions.
+    In new.csv the column "kind" may be missing. Write "> FILE" after the command to keep the predictions. There may be
+    any number of labels. "run --report page.html" shows how well calibrated the probabilities are, and which labels are
+    confused. "run --positive LABEL --threshold P" learns one label against all others, and predicts it from the
+    probability P on.
 
     \b
     More examples:

@@ -29,10 +29,21 @@ if TYPE_CHECKING:
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option(
-    "--scores", is_flag=True, help="Also write the probability of the positive label, if there is one, and the score."
+    "--scores",
+    is_flag=True,
+    help="Also write the probability of the positive label, if there is one, and the score; with more than two labels, "
+    "the probability of the predicted label.",
 )
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    help="Also write the probability of every label. They are in the order of the header that --csv writes.",
+)
+@click.option("--csv", is_flag=True, help="Write CSV with a header, instead of columns that are separated by tabs.")
 @reading_options
-def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
+def predict(
+    model: str, files: tuple[str, ...], *, scores: bool, probabilities: bool, csv: bool, **options: Any
+) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
     FILE is read with the options of the files that the model was trained on. --format, --separator and --header
@@ -46,13 +57,15 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     Examples:
       mistakebound predict model.mb new.csv
       mistakebound predict model.mb new.csv --scores
+      mistakebound predict model.mb new.csv --probabilities --csv > probabilities.csv
       cat new.csv | mistakebound predict model.mb -
     """
     from mistakebound.runs import predictions  # noqa: PLC0415 - "--help" needs none of it
 
     learner = load(model)
     source = source_of(files, options, learner)
-    found = predictions.predict(source, learner, click.open_file("-", "w"), scores=scores)
+    out = click.open_file("-", "w")
+    found = predictions.predict(source, learner, out, scores=scores, probabilities=probabilities, csv=csv)
     show_remarks(found.remarks)
     if 2 * found.unknown > found.rounds:
         note(

@@ -111,6 +111,7 @@ def run(
       mistakebound run mail.csv --label kind --save model.mb
       mistakebound run more.csv --load model.mb --save model.mb
       mistakebound run access.csv --label bad --report page.html
+      mistakebound run flowers.csv --label kind --positive rose --threshold 0.2
       mistakebound run trips.parquet --label late --categorical hour
       mistakebound run trips.parquet --label late --interact hour,day
       mistakebound run stream.svm --learner perceptron --passes 3 --certify
@@ -132,9 +133,10 @@ def run(
                 example is missed
                 winnow with --relevant R: Littlestone's bound for an OR of R
                 features; "exceeded" means that the label is not such an OR
-      log loss  of the panel: the mean of -ln p, where p is the probability
-                that was predicted for the true label
-      its bound the bound of a theorem on the log loss
+      mix loss  log loss of the panel's mixture: the mean of -ln p, where p is
+                the probability that was predicted for the true label; with
+                more than two labels, without the first round of each label
+      its bound the bound of a theorem on it
     On a terminal, a bar below the table shows the progress.
 
     \b

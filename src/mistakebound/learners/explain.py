@@ -11,7 +11,7 @@ from mistakebound.data.labels import plain
 from mistakebound.errors import Option, OptionError
 from mistakebound.learners.explanation import Explanation
 from mistakebound.learners.linear_terms import Features, first_index
-from mistakebound.learners.rounds import start_with
+from mistakebound.learners.prediction import start_with
 from mistakebound.learners.sklearn import probabilities
 from mistakebound.learners.streams import row_as_stream
 from mistakebound.play.class_engine import ClassEngine

@@ -107,7 +107,8 @@ class Explanation:
     def _heading(self) -> str:
         where = "" if self.file is None else f"{escaped(self.file)}:{self.line}: "
         label = "" if self.label is None else f", the label is {escaped(self.label)}"
-        return f"{where}predicted {escaped(self.prediction)}{label}"
+        made = "no prediction" if self.prediction is None else f"predicted {escaped(self.prediction)}"
+        return f"{where}{made}{label}"
 
     def _score(self) -> str:
         if self.members:

@@ -215,7 +215,7 @@ def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = No
     again._early_labels = labels_at_start(learner, play)
     if keep:
         record(again)
-    measured = play.engine.measured_counts.measures
+    measured = play.ledger().counts.measures
     try:
         if y is None and (stream := learner.stream_of(X)) is not None:
             replay_files(again, partial(learner.open_stream, stream), rounds, measured=measured)

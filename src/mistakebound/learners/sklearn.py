@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
 from mistakebound.errors import CellError
-from mistakebound.learners.rounds import answers_all, predicted_labels, run_rows, run_stream, score_one
+from mistakebound.learners.prediction import answers_all, predicted_labels, score_one
+from mistakebound.learners.rounds import run_rows, run_stream
 from mistakebound.learners.streams import weights_of_stream
 from mistakebound.learners.weights import weights_of_rows
 from mistakebound.play.inputs import Named, frame_names, is_frame, is_named, read_matrix, read_rows

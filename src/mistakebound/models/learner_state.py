@@ -185,13 +185,16 @@ class History(NamedTuple):
 
     def parts(self, has: dict[str, AnyArray]) -> tuple[Any, ...]:
         """Return the parts that end the state of the core, with these arrays."""
-        m, kept = self.measures, tuple(has[name] for name in KEPT)
-        measured = (
-            None
-            if m is None
-            else (m.rounds, m.squares, *m.parts, *(np.array(each, np.int64) for each in (m.negatives, m.positives)))
-        )
+        kept, measured = tuple(has[name] for name in KEPT), measures_for_core(self.measures)
         return self.counts.totals, has["predictions"], has["mistake_rounds"], kept, self.keeping, self.late, measured
+
+
+def measures_for_core(measures: Measures | None) -> tuple[Any, ...] | None:
+    """Return measures in the form of the state of the core."""
+    if measures is None:
+        return None
+    bins = (np.array(each, np.int64) for each in (measures.negatives, measures.positives))
+    return measures.rounds, measures.squares, *measures.parts, *bins
 
 
 def _read_sums(rule: Rule, sums: Any, rounds: int, *, weighted: bool) -> list[float]:

@@ -9,7 +9,8 @@ from mistakebound._core import Engine, FaultKind, NamedFault
 from mistakebound._support.lazy import np
 from mistakebound.play.faults import FEATURE_FAULTS, RowFault, row_fault
 from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse_row
-from mistakebound.play.ledger import Counts, EngineRecord, Ledger
+from mistakebound.play.ledger import Counts, Ledger
+from mistakebound.play.record import EngineRecord
 
 if TYPE_CHECKING:
     from typing import TypeGuard

@@ -95,4 +95,5 @@ def several_classes(ledger: ClassLedger) -> list[str]:
     confusion = ledger.confusion[places][:, places].tolist()
     listed = [found[label] for label in labels]
     measured = ledger.measures.to_dict() if ledger.rule.log_odds else {}
-    return [class_report.classes(measured, [html(each) for each in labels], confusion, listed)]
+    shown = [html(each) for each in labels]
+    return [class_report.classes(measured, shown, confusion, listed, ledger.without_prediction)]

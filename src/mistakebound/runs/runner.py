@@ -193,7 +193,7 @@ def run(
     predictions : path or text stream
         Write the prediction of each round here, made before learning from it: a line with the label, the
         probability of the positive label if the learner has probabilities, and the score, separated by tabs. With
-        several classes: the label and its probability.
+        several classes: the label and its probability, which are empty before the first label.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
         rounds only. A remark then has the reason.

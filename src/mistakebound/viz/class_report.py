@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.viz.panel_report import table
+from mistakebound.viz.panel_report import probabilities_with_picture, single_measures, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,16 +21,13 @@ def classes(
     labels: Sequence[str],
     confusion: Sequence[Sequence[int]],
     by_label: Sequence[Mapping[str, Any]],
+    without_prediction: int,
 ) -> str:
     """Return the log loss and Brier score, precision and recall of each label, and the confusion.
 
     ``measured`` is empty for a learner without probabilities. ``labels`` are HTML already, in the order of
-    the rows and columns of ``confusion``.
+    the rows and columns of ``confusion``, which leaves out the rounds without a prediction.
     """
-    named = {"log_loss": "log loss", "brier": "Brier score"} if measured else {}
-    single = table(
-        ("measure", "value"), ((words, f"{measured[name]:.4f}") for name, words in named.items()), numbers_from=1
-    )
     scores = table(
         ("label", "rounds", "predicted", "precision", "recall"),
         (
@@ -39,12 +36,26 @@ def classes(
         ),
         numbers_from=1,
     )
+    has = "1 round has" if without_prediction == 1 else f"{without_prediction:,} rounds have"
+    first = f"<p>{has} no prediction, because no label had occurred before it.</p>" if without_prediction else ""
+    return f"{probabilities(measured) if measured else ''}<h2>Labels</h2>{scores}{pairs(labels, confusion)}{first}"
+
+
+def probabilities(measured: Mapping[str, Any]) -> str:
+    """Return the measures of the probabilities, and the calibration as a picture if it was measured."""
     key = (
         "Each probability was predicted before its label was read. The Brier score adds the squares of all classes, "
         "and of the probability that the label is new."
     )
-    probabilities = f"<h2>Probabilities</h2>{single}<p>{key}</p>" if measured else ""
-    return f"{probabilities}<h2>Labels</h2>{scores}{pairs(labels, confusion)}"
+    if "calibration" not in measured:
+        return f"<h2>Probabilities</h2>{single_measures(measured)}<p>{key}</p>"
+    key += (
+        " In the picture, each dot stands for the rounds whose predicted label had a probability in one interval: it "
+        "shows the share of right predictions against their mean probability. On the dashed line, both are equal. The "
+        "calibration error is the mean distance from it."
+    )
+    dots = [(each["mean"], each["right"], each["rounds"]) for each in measured["calibration"]]
+    return probabilities_with_picture(measured, dots) + f"<p>{key}</p>"
 
 
 def pairs(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:

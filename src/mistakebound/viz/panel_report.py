@@ -21,10 +21,6 @@ def probabilities(measured: Mapping[str, Any], positive: str) -> str:
 
     ``measured`` is ``Measures.to_dict()``; ``positive`` is the positive label as HTML.
     """
-    named = {"log_loss": "log loss", "brier": "Brier score", "auc": "AUC", "calibration_error": "calibration error"}
-    single = table(
-        ("measure", "value"), ((words, f"{measured[name]:.4f}") for name, words in named.items()), numbers_from=1
-    )
     confusion = table(
         ("threshold", "precision", "recall", "true +", "false +", "true −", "false −"),
         (
@@ -43,9 +39,22 @@ def probabilities(measured: Mapping[str, Any], positive: str) -> str:
         "one interval: it shows the share of that label against their mean probability. On the dashed line, both are "
         "equal."
     )
+    dots = [(each["mean"], each["positive"], each["rounds"]) for each in measured["calibration"]]
+    return probabilities_with_picture(measured, dots) + f"{confusion}<p>{key}</p>"
+
+
+def single_measures(measured: Mapping[str, Any]) -> str:
+    """Return a table of the measures that are one number."""
+    named = {"log_loss": "log loss", "brier": "Brier score", "auc": "AUC", "calibration_error": "calibration error"}
+    lines = ((words, f"{measured[name]:.4f}") for name, words in named.items() if name in measured)
+    return table(("measure", "value"), lines, numbers_from=1)
+
+
+def probabilities_with_picture(measured: Mapping[str, Any], dots: Sequence[tuple[float, float, int]]) -> str:
+    """Return the heading, the calibration as a picture (see ``calibration``), and the measures beside it."""
     return (
-        f"<h2>Probabilities</h2><div class='pictures'><figure class='square'>{calibration(measured['calibration'])}"
-        f"<figcaption>calibration</figcaption></figure><div>{single}</div></div>{confusion}<p>{key}</p>"
+        f"<h2>Probabilities</h2><div class='pictures'><figure class='square'>{calibration(dots)}"
+        f"<figcaption>calibration</figcaption></figure><div>{single_measures(measured)}</div></div>"
     )
 
 
@@ -68,8 +77,8 @@ def abstentions(answers: Mapping[str, Any]) -> str:
     return f"<h2>Abstentions</h2>{counts}<p>All other mistakes on this page are counted without abstention.</p>"
 
 
-def calibration(bins: Sequence[Mapping[str, Any]]) -> str:
-    """Return the calibration as SVG: for each bin, the share of positive labels against the mean probability."""
+def calibration(dots: Sequence[tuple[float, float, int]]) -> str:
+    """Return the calibration as SVG. A dot has a mean probability, a share of labels, and a number of rounds."""
 
     def place(x: float, y: float) -> tuple[float, float]:
         return LEFT + x * (SIDE - LEFT - EDGE), SIDE - BOTTOM - y * (SIDE - BOTTOM - EDGE)
@@ -83,10 +92,10 @@ def calibration(bins: Sequence[Mapping[str, Any]]) -> str:
         parts.append(f'<text x="{left - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
     (x1, y1), (x2, y2) = place(0, 0), place(1, 1)
     parts.append(f'<line class="other" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>')
-    rounds = max((each["rounds"] for each in bins), default=1)
-    for each in bins:
-        x, y = place(each["mean"], each["positive"])
-        radius = 2.5 + 6 * (each["rounds"] / rounds) ** 0.5
+    most = max((rounds for _, _, rounds in dots), default=1)
+    for mean, share_of_labels, rounds in dots:
+        x, y = place(mean, share_of_labels)
+        radius = 2.5 + 6 * (rounds / most) ** 0.5
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>')
     parts.append(f'<text x="{(SIDE + LEFT) / 2}" y="{SIDE - 6}" text-anchor="middle">probability</text></svg>')
     return "".join(parts)
@@ -118,8 +127,9 @@ def members(panel: Mapping[str, Any], rounds: int) -> str:
         ((escape(theorem), f"{bound:,.1f}") for theorem, bound in panel["bounds"].items()),
         numbers_from=1,
     )
+    seen = " in the rounds of labels that had occurred before" if panel["first_seen"] else ""
     losses = (
-        f"<p>The log loss of the mixture is {panel['log_loss']:.4f}; the theorem bayes-mixture allows "
+        f"<p>The log loss of the mixture is {panel['log_loss']:.4f}{seen}; the theorem bayes-mixture allows "
         f"{panel['log_loss_bound']:.4f}. The guard did not follow the mixture in {panel['overrides']:,} rounds.</p>"
     )
     key = "<p>The leader is the member with the least log loss so far; the axis of the rounds is logarithmic.</p>"
