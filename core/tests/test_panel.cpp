@@ -70,7 +70,7 @@ struct Player {
 
   Player(std::unique_ptr<Core> made, std::size_t features) : core(std::move(made)) {
     core->resize(features);
-    block.features = features;
+    block.set_features(features);
   }
   const Block& play(const Example* first, std::size_t rows) {
     block.clear();
@@ -273,7 +273,7 @@ void a_state_continues() {
     if (t == 150) {
       again = std::make_unique<Player>(plain_panel(full, false), 0);
       again->core->restore(whole.core->state(), 500);
-      again->block.features = 500;
+      again->block.set_features(500);
       CHECK(again->core->features() == 500);
       CHECK(same(again->core->state(), whole.core->state()));
     }

@@ -56,8 +56,11 @@ class Member(NamedTuple):
 class Members:
     """The attribute ``members`` of a panel: setting it stores the parameter, reading it returns a method."""
 
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
     def __get__(self, panel: Any, _: Any = None) -> Any:
-        return self if panel is None else partial(members, panel)
+        return self if panel is None else partial(self.method, panel)
 
     def __set__(self, panel: Any, value: Any) -> None:
         vars(panel)["members"] = value
@@ -177,7 +180,7 @@ class Panel(Learner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    members = Members()
+    members = Members(members)
 
     # ------------------------------------------------------------------ results of the members
 

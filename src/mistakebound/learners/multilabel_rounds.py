@@ -1,0 +1,413 @@
+"""The rounds of a `MultilabelPanel`: each row is read once, and its views are computed once, for the panels of all labels.
+
+A panel has numbers that do not depend on its label: the largest value, the mean and the deviation of each feature, and
+how often it occurred. The panels share them. A label that occurs for the first time in round t starts with them: its
+panel counts the earlier rounds as rounds without the label, and its members have learned nothing yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from mistakebound._core import Chunk, Engine
+from mistakebound._support.lazy import np
+from mistakebound.errors import InputError, StreamError, as_stream_error
+from mistakebound.learners.linear_play import LOCK, check_named
+from mistakebound.learners.rounds import as_cells
+from mistakebound.learners.sklearn import known_rows, named_examples
+from mistakebound.learners.streams import as_stream
+from mistakebound.play.engine import NO_ROUNDS, part_fault
+from mistakebound.play.inputs import Csr, Dense, Named, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mistakebound._core import Fault
+    from mistakebound._support.arrays import BoolArray, FloatArray
+    from mistakebound.data.options import Reading
+    from mistakebound.data.parts import Part
+    from mistakebound.learners.linear_play import LinearPlay
+    from mistakebound.learners.panel import Panel
+    from mistakebound.play.engine import LearnerEngine
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Ledger
+
+NAME = "MultilabelPanel"
+TOGETHER = 4096
+"""Named examples that are read before they are learned."""
+LEAST_FOR_TWO = 512
+"""Rows times labels: below, starting a second thread takes longer than it saves."""
+
+
+class Targets(NamedTuple):
+    """The labels of some rounds."""
+
+    labels: list[Any]
+    has: BoolArray
+    """Whether each round has each label: a row for each label."""
+    starts: dict[Any, int]
+    """The first round of each label that was not known before."""
+
+    def first_round(self, label: Any) -> int:
+        """Return the round from which on a label is learned."""
+        return self.starts.get(label, 0)
+
+
+class Batch(Protocol):
+    """Rows that are learned together."""
+
+    width: int | None
+    """Number of features by position; None for features with names."""
+    broken: InputError | None
+    """What is wrong with the row after these."""
+    reading: Reading | None
+    """How a table was read."""
+
+    def __len__(self) -> int: ...
+    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
+        """Learn some of the rows; return how many were learned, and the fault of the next one, or None."""
+    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:
+        """Return the error for the fault of a row."""
+
+
+class Matrix:
+    """The rows of a matrix."""
+
+    reading = None
+
+    def __init__(self, rows: Positional) -> None:
+        self.rows, self.width = rows, rows.width
+        self.broken = StreamError(rows.broken, kind="broken") if rows.broken else None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _part(self, rows: slice) -> Positional:
+        if isinstance(self.rows, Dense):
+            return Dense(self.rows.x[rows])
+        has = self.rows
+        return Csr(has.indptr[rows.start : rows.stop + 1], has.index, has.value, has.width)
+
+    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
+        """Learn some of the rows."""
+        part = self._part(rows)
+        if isinstance(part, Dense):
+            return core.play_dense_labels(engines, part.x, *arrays)
+        return core.play_csr_labels(engines, part.indptr, part.index, part.value, *arrays)
+
+    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:
+        """Return the error for the fault of a row."""
+        # The positions of a sparse matrix are those of all rows, those of a dense one begin with the part.
+        part = self.rows if isinstance(self.rows, Csr) else self._part(slice(row - fault.row, len(self)))
+        return play.engine.error_of(part, fault) or StreamError("the row is not valid")
+
+
+@dataclass
+class Examples:
+    """Named examples, as a chunk."""
+
+    examples: list[Any]
+    chunk: Chunk
+    broken: InputError | None
+    width = reading = None
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
+        """Learn some of the examples."""
+        return core.play_chunk_labels(engines, self.chunk, rows.start, *arrays)
+
+    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:
+        """Return the error for the fault of an example: that of a panel that reads the example alone."""
+        try:
+            play.engine.score_named(self.examples[row])
+        except StreamError as error:
+            return error
+        return StreamError(f"the example is not valid ({fault.kind.name.lower()})")
+
+
+@dataclass
+class Table:
+    """A part of a table."""
+
+    part: Part
+    width = None
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the table was read."""
+        return self.part.reading
+
+    @property
+    def broken(self) -> InputError | None:
+        """What is wrong with the row after these."""
+        return self.part.error
+
+    def __len__(self) -> int:
+        return self.part.rows
+
+    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
+        """Learn some of the rows."""
+        return core.play_chunk_labels(engines, self.part.chunk, rows.start, *arrays)
+
+    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:  # noqa: ARG002
+        """Return the error for the fault of a row."""
+        found = part_fault(self.part, fault)
+        return self.part.error_at(row, found.error() if found else StreamError("the row is not valid"))
+
+
+def batches(panel: Panel, X: Any) -> Iterator[Batch]:
+    """Yield the rows of X in batches. ``panel`` decides how a DataFrame, and dicts after tables, are read."""
+    if (stream := as_stream(X, reads_columns=panel._reads_columns() or not panel.has_learned)) is not None:
+        for part in panel.open_stream(stream, label_may_be_missing=True):
+            yield Table(part)
+        return
+    rows = read_rows(X)
+    if not isinstance(rows, Named):
+        yield Matrix(rows)
+        return
+    examples = iter(as_cells(panel, rows.examples))
+    batch = examples_of(examples)
+    while len(batch) or batch.broken:
+        yield batch
+        batch = examples_of(examples)
+
+
+def examples_of(examples: Iterator[Any]) -> Examples:
+    """Return the next examples; those before the first that cannot be read."""
+    batch = Examples([], Chunk.of_examples(), None)
+    for x in examples:
+        try:
+            check_named(x, NAME)
+            batch.chunk.add_example(x)
+        except ValueError as error:
+            batch.broken = as_stream_error(error, None, None)
+            break
+        batch.examples.append(x)
+        if len(batch) == TOGETHER:
+            break
+    batch.chunk.end_examples()
+    return batch
+
+
+class SharedPlay:
+    """Reads rows for the panels of several labels, which learn them in the core.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        The panels that have started.
+    width : int or None
+        Number of features by position; None for features with names.
+    """
+
+    def __init__(self, panels: Sequence[Panel], width: int | None) -> None:
+        self.core = Engine("panel", 0.0, 0.0, False, 0.0, 0.0, width is None, width or 0, 0, shared=True)  # noqa: FBT003
+        self._added: list[Engine] = []
+        # The first one has counted all rounds since the first label, and the others take over its counts.
+        for panel in sorted(panels, key=lambda each: -each._current_play().engine.counts.rounds):
+            self.add(panel._current_play().engine.core)
+
+    def add(self, core: Engine) -> None:
+        """Let a panel learn the rows that follow. Earlier rows count as rows without its label."""
+        if not any(core is each for each in self._added):
+            self.core.add_label(core, not self._added)
+            self._added.append(core)
+
+
+class SharedRounds:
+    """The rounds of one call of ``MultilabelPanel.run``.
+
+    Attributes
+    ----------
+    learned : int
+        Number of rounds that were learned.
+    positive : array
+        The predictions of these rounds: a row for each label.
+    panels : dict
+        The panel of each label, also of new ones.
+    """
+
+    def __init__(self, learner: Any, targets: Targets) -> None:
+        self.learner, self.targets = learner, targets
+        self.learned = 0
+        self.positive: BoolArray = np.zeros(targets.has.shape, np.bool_)
+        known = learner.panels
+        self.panels: dict[Any, Panel] = {label: known.get(label) or learner.new_panel() for label in targets.labels}
+        self._plays_before = {label: panel._play for label, panel in self.panels.items()}
+        self._counts_before = {
+            label: panel.counts_now() if panel._play else NO_ROUNDS for label, panel in self.panels.items()
+        }
+        self._signs = np.where(targets.has, 1, -1).astype(np.int8)
+
+    def run(self, X: Any) -> InputError | None:
+        """Learn the rows of X; return the error of the first row that was not learned, or None."""
+        reader = next(iter(self.panels.values()), None) or self.learner.new_panel()
+        try:
+            for batch in batches(reader, X):
+                if (error := self._run_batch(batch)) is not None:
+                    return error
+        except ValueError as error:  # of the input; what was learned before stays learned
+            return as_stream_error(error, None)
+        return None
+
+    def _run_batch(self, batch: Batch) -> InputError | None:
+        """Learn a batch. It is divided where a new label occurs."""
+        offset, begin = self.learned, 0
+        starts = [self.targets.first_round(label) - offset for label in self.targets.labels]
+        while begin < len(batch):
+            end = min([start for start in starts if start > begin], default=len(batch))
+            rows = slice(begin, min(end, len(batch)))
+            active = [k for k, start in enumerate(starts) if start <= begin]
+            if active and (error := self._run_labels(batch, rows, active, offset)) is not None:
+                return error
+            self.learned = offset + rows.stop
+            begin = rows.stop
+        return batch.broken
+
+    def _run_labels(self, batch: Batch, rows: slice, active: list[int], offset: int) -> InputError | None:
+        labels = [self.targets.labels[k] for k in active]
+        plays = self._start(labels, batch)
+        columns = slice(offset + rows.start, offset + rows.stop)
+        signs = np.ascontiguousarray(self._signs[active, columns])
+        out = np.empty(signs.shape, np.uint8)
+        threads = self.learner.thread_count if out.size >= LEAST_FOR_TWO and len(active) > 1 else 1
+        cores = [play.engine.core for play in plays]
+        count, fault = batch.play(self.learner.shared.core, cores, rows, signs, out, threads > 1)
+        self.positive[active, columns.start : columns.start + count] = out[:, :count]
+        self.learned = columns.start + count
+        if count:
+            for play in plays:
+                play.reading = batch.reading or play.reading
+        return None if fault is None else batch.error_at(rows.start + count, fault, plays[0])
+
+    def _start(self, labels: list[Any], batch: Batch) -> list[LinearPlay]:
+        """Return the plays of labels. Those that have not started yet start."""
+        with LOCK:
+            plays = []
+            for label in labels:
+                play = self.panels[label]._start(batch.width) if self.panels[label]._play is None else None
+                play = play or self.panels[label]._current_play()
+                play.require(batch.width, NAME)
+                plays.append(play)
+            shared = self.learner.shared
+            if shared is None:
+                begun = [panel for panel in self.panels.values() if panel._play is not None]
+                shared = self.learner.shared = SharedPlay(begun, batch.width)
+            for play in plays:
+                shared.add(play.engine.core)
+        return plays
+
+    def finish(self) -> dict[Any, Ledger]:
+        """Return the ledger of each label that was learned. Panels that learned nothing go back to their start."""
+        ledgers = {}
+        for k, (label, panel) in enumerate(self.panels.items()):
+            start = self.targets.first_round(label)
+            if start < self.learned:
+                play = panel._current_play()
+                made = self.positive[k, start : self.learned]
+                ledgers[label] = play.engine.ledger(play.labels.pair, self._counts_before[label], positive=made)
+            else:
+                panel._forget(self._plays_before[label])
+        if not any(panel._play is not None for panel in self.panels.values()):
+            self.learner.shared = None
+        return ledgers
+
+    def mistaken(self) -> BoolArray:
+        """Return in which rounds the set of labels was not predicted: all rounds in which a new label occurs, too."""
+        wrong = np.zeros(self.learned, np.bool_)
+        for k, label in enumerate(self.targets.labels):
+            start = self.targets.first_round(label)
+            wrong[start:] |= self.positive[k, start : self.learned] != self.targets.has[k, start : self.learned]
+        wrong[[start for start in self.targets.starts.values() if start < self.learned]] = True
+        return wrong
+
+
+class SeparateRounds(SharedRounds):
+    """The same for panels with members from outside, which the core cannot play: each panel reads the rows itself."""
+
+    def run(self, X: Any) -> InputError | None:
+        """Learn the rows of X; return the error of the first row that was not learned, or None."""
+        failed: InputError | None = None
+        self.learned = self.targets.has.shape[1]
+        for k, label in enumerate(self.targets.labels):
+            start = self.targets.first_round(label)
+            if start >= self.learned:
+                continue
+            truth = self.targets.has[k, start:]
+            try:
+                ledger = self.panels[label].run(X[start:], truth.tolist())
+            except StreamError as error:  # every panel stops at the same row
+                ledger = error.ledger or self.panels[label].ledger_
+                self.learned, failed = start + ledger.rounds, failed or error
+            made = truth[: ledger.rounds].copy()
+            made[ledger.mistake_rounds] ^= True
+            self.positive[k, start : start + ledger.rounds] = made
+        return failed
+
+
+def learn_known(learner: Any, x: Any, labels: set[Any]) -> bool | None:
+    """Learn one named example at once, if all of its labels are known; return whether a prediction was wrong.
+
+    Returns None, and changes nothing, if it cannot be learned in this way: then ``SharedRounds`` learns it, or raises
+    the error.
+    """
+    shared, panels = learner.shared, learner.panels
+    if shared is None or type(x) not in (dict, set) or not labels <= panels.keys():
+        return None
+    plays = [panel._play for panel in panels.values()]
+    if any(play is None or play.named_core is None for play in plays):
+        return None
+    chunk = Chunk.of_examples()
+    try:
+        chunk.add_example(x)
+    except ValueError:
+        return None
+    chunk.end_examples()
+    signs = np.array([[1 if label in labels else -1] for label in panels], np.int8)
+    out = np.empty(signs.shape, np.uint8)
+    cores = [play.named_core for play in plays]
+    _, fault = shared.core.play_chunk_labels(cores, chunk, 0, signs, out, False)  # noqa: FBT003
+    return None if fault else bool(((signs > 0) != out).any())
+
+
+def scores(panels: Sequence[Panel], X: Any) -> tuple[FloatArray, BoolArray]:
+    """Return the score of each example, and whether its prediction is positive, without learning: a row for each panel."""
+    first = panels[0]
+    engines = [panel._current_play().engine for panel in panels]
+    found: list[list[tuple[FloatArray, BoolArray]]] = []
+    if (stream := first.stream_of(X)) is not None:
+        done = 0
+        for part in first.open_stream(stream, labels_needed=False):
+            all_of_part = [engine.score_part(part) for engine in engines]
+            found.append([(made, positive) for made, positive, _ in all_of_part])
+            fault = all_of_part[0][2]
+            done += len(all_of_part[0][0])
+            if error := part.error_at(len(all_of_part[0][0]), fault.error()) if fault else part.error:
+                raise error.at_round(done)
+    elif engines[0].named:
+        examples = iter(as_cells(first, named_examples(first, X)))
+        while len(batch := examples_of(examples)) or batch.broken:
+            found.append([score_examples(engine, batch) for engine in engines])
+            if batch.broken:
+                raise batch.broken.at_round(sum(len(each[0][0]) for each in found))
+    else:
+        rows = known_rows(first, X)
+        found.append([engine.scores(rows) for engine in engines])
+    if not found:
+        return np.zeros((len(panels), 0)), np.zeros((len(panels), 0), np.bool_)
+    return (
+        np.array([np.concatenate([each[k][0] for each in found]) for k in range(len(panels))]),
+        np.array([np.concatenate([each[k][1] for each in found]) for k in range(len(panels))]),
+    )
+
+
+def score_examples(engine: LearnerEngine, batch: Examples) -> tuple[FloatArray, BoolArray]:
+    """Return the scores and predictions of named examples; raise StreamError for an example that is not valid."""
+    out, positive = np.empty(len(batch)), np.empty(len(batch), np.uint8)
+    row, fault = engine.core.score_chunk(batch.chunk, out, positive)
+    if fault is not None:
+        engine.score_named(batch.examples[row])  # raises, with the name of the feature
+    return out, positive.view(np.bool_)
