@@ -141,7 +141,7 @@ class MultilabelPanel:
     @property
     def thread_count(self) -> int:
         """How many threads learn."""
-        return self.new_panel()._threads()
+        return self.new_panel().thread_count
 
     # ------------------------------------------------------------------ learn
 

@@ -1,4 +1,4 @@
-"""The rounds of a `MultilabelPanel`: each row is read once, and its views are computed once, for the panels of all labels.
+"""The rounds of a `MultilabelPanel`: the views of each row are computed once, for the panels of all labels.
 
 A panel has numbers that do not depend on its label: the largest value, the mean and the deviation of each feature, and
 how often it occurred. The panels share them. A label that occurs for the first time in round t starts with them: its
@@ -7,35 +7,27 @@ panel counts the earlier rounds as rounds without the label, and its members hav
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Chunk, Engine
 from mistakebound._support.lazy import np
-from mistakebound.errors import InputError, StreamError, as_stream_error
-from mistakebound.learners.linear_play import LOCK, check_named
-from mistakebound.learners.rounds import as_cells
+from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.learners.linear_play import LOCK
+from mistakebound.learners.multilabel_batches import NAME, batches, batches_of_examples
 from mistakebound.learners.sklearn import known_rows, named_examples
-from mistakebound.learners.streams import as_stream
-from mistakebound.play.engine import NO_ROUNDS, part_fault
-from mistakebound.play.inputs import Csr, Dense, Named, read_rows
+from mistakebound.play.engine import NO_ROUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from mistakebound._core import Fault
     from mistakebound._support.arrays import BoolArray, FloatArray
-    from mistakebound.data.options import Reading
-    from mistakebound.data.parts import Part
+    from mistakebound.errors import InputError
     from mistakebound.learners.linear_play import LinearPlay
+    from mistakebound.learners.multilabel_batches import Batch, Examples
     from mistakebound.learners.panel import Panel
     from mistakebound.play.engine import LearnerEngine
-    from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
 
-NAME = "MultilabelPanel"
-TOGETHER = 4096
-"""Named examples that are read before they are learned."""
 LEAST_FOR_TWO = 512
 """Rows times labels: below, starting a second thread takes longer than it saves."""
 
@@ -54,144 +46,6 @@ class Targets(NamedTuple):
         return self.starts.get(label, 0)
 
 
-class Batch(Protocol):
-    """Rows that are learned together."""
-
-    width: int | None
-    """Number of features by position; None for features with names."""
-    broken: InputError | None
-    """What is wrong with the row after these."""
-    reading: Reading | None
-    """How a table was read."""
-
-    def __len__(self) -> int: ...
-    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
-        """Learn some of the rows; return how many were learned, and the fault of the next one, or None."""
-    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:
-        """Return the error for the fault of a row."""
-
-
-class Matrix:
-    """The rows of a matrix."""
-
-    reading = None
-
-    def __init__(self, rows: Positional) -> None:
-        self.rows, self.width = rows, rows.width
-        self.broken = StreamError(rows.broken, kind="broken") if rows.broken else None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def _part(self, rows: slice) -> Positional:
-        if isinstance(self.rows, Dense):
-            return Dense(self.rows.x[rows])
-        has = self.rows
-        return Csr(has.indptr[rows.start : rows.stop + 1], has.index, has.value, has.width)
-
-    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
-        """Learn some of the rows."""
-        part = self._part(rows)
-        if isinstance(part, Dense):
-            return core.play_dense_labels(engines, part.x, *arrays)
-        return core.play_csr_labels(engines, part.indptr, part.index, part.value, *arrays)
-
-    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:
-        """Return the error for the fault of a row."""
-        # The positions of a sparse matrix are those of all rows, those of a dense one begin with the part.
-        part = self.rows if isinstance(self.rows, Csr) else self._part(slice(row - fault.row, len(self)))
-        return play.engine.error_of(part, fault) or StreamError("the row is not valid")
-
-
-@dataclass
-class Examples:
-    """Named examples, as a chunk."""
-
-    examples: list[Any]
-    chunk: Chunk
-    broken: InputError | None
-    width = reading = None
-
-    def __len__(self) -> int:
-        return len(self.examples)
-
-    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
-        """Learn some of the examples."""
-        return core.play_chunk_labels(engines, self.chunk, rows.start, *arrays)
-
-    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:
-        """Return the error for the fault of an example: that of a panel that reads the example alone."""
-        try:
-            play.engine.score_named(self.examples[row])
-        except StreamError as error:
-            return error
-        return StreamError(f"the example is not valid ({fault.kind.name.lower()})")
-
-
-@dataclass
-class Table:
-    """A part of a table."""
-
-    part: Part
-    width = None
-
-    @property
-    def reading(self) -> Reading | None:
-        """How the table was read."""
-        return self.part.reading
-
-    @property
-    def broken(self) -> InputError | None:
-        """What is wrong with the row after these."""
-        return self.part.error
-
-    def __len__(self) -> int:
-        return self.part.rows
-
-    def play(self, core: Engine, engines: list[Engine], rows: slice, *arrays: Any) -> tuple[int, Fault | None]:
-        """Learn some of the rows."""
-        return core.play_chunk_labels(engines, self.part.chunk, rows.start, *arrays)
-
-    def error_at(self, row: int, fault: Fault, play: LinearPlay) -> InputError:  # noqa: ARG002
-        """Return the error for the fault of a row."""
-        found = part_fault(self.part, fault)
-        return self.part.error_at(row, found.error() if found else StreamError("the row is not valid"))
-
-
-def batches(panel: Panel, X: Any) -> Iterator[Batch]:
-    """Yield the rows of X in batches. ``panel`` decides how a DataFrame, and dicts after tables, are read."""
-    if (stream := as_stream(X, reads_columns=panel._reads_columns() or not panel.has_learned)) is not None:
-        for part in panel.open_stream(stream, label_may_be_missing=True):
-            yield Table(part)
-        return
-    rows = read_rows(X)
-    if not isinstance(rows, Named):
-        yield Matrix(rows)
-        return
-    examples = iter(as_cells(panel, rows.examples))
-    batch = examples_of(examples)
-    while len(batch) or batch.broken:
-        yield batch
-        batch = examples_of(examples)
-
-
-def examples_of(examples: Iterator[Any]) -> Examples:
-    """Return the next examples; those before the first that cannot be read."""
-    batch = Examples([], Chunk.of_examples(), None)
-    for x in examples:
-        try:
-            check_named(x, NAME)
-            batch.chunk.add_example(x)
-        except ValueError as error:
-            batch.broken = as_stream_error(error, None, None)
-            break
-        batch.examples.append(x)
-        if len(batch) == TOGETHER:
-            break
-    batch.chunk.end_examples()
-    return batch
-
-
 class SharedPlay:
     """Reads rows for the panels of several labels, which learn them in the core.
 
@@ -204,7 +58,7 @@ class SharedPlay:
     """
 
     def __init__(self, panels: Sequence[Panel], width: int | None) -> None:
-        self.core = Engine("panel", 0.0, 0.0, False, 0.0, 0.0, width is None, width or 0, 0, shared=True)  # noqa: FBT003
+        self.core = Engine("panel", 0.0, 0.0, False, 0.0, 0.0, width is None, width or 0, 0, shared=True)
         self._added: list[Engine] = []
         # The first one has counted all rounds since the first label, and the others take over its counts.
         for panel in sorted(panels, key=lambda each: -each._current_play().engine.counts.rounds):
@@ -257,9 +111,9 @@ class SharedRounds:
         """Learn a batch. It is divided where a new label occurs."""
         offset, begin = self.learned, 0
         starts = [self.targets.first_round(label) - offset for label in self.targets.labels]
-        while begin < len(batch):
-            end = min([start for start in starts if start > begin], default=len(batch))
-            rows = slice(begin, min(end, len(batch)))
+        while begin < batch.size:
+            end = min([start for start in starts if start > begin], default=batch.size)
+            rows = slice(begin, min(end, batch.size))
             active = [k for k, start in enumerate(starts) if start <= begin]
             if active and (error := self._run_labels(batch, rows, active, offset)) is not None:
                 return error
@@ -369,12 +223,12 @@ def learn_known(learner: Any, x: Any, labels: set[Any]) -> bool | None:
     signs = np.array([[1 if label in labels else -1] for label in panels], np.int8)
     out = np.empty(signs.shape, np.uint8)
     cores = [play.named_core for play in plays]
-    _, fault = shared.core.play_chunk_labels(cores, chunk, 0, signs, out, False)  # noqa: FBT003
+    _, fault = shared.core.play_chunk_labels(cores, chunk, 0, signs, out, False)
     return None if fault else bool(((signs > 0) != out).any())
 
 
 def scores(panels: Sequence[Panel], X: Any) -> tuple[FloatArray, BoolArray]:
-    """Return the score of each example, and whether its prediction is positive, without learning: a row for each panel."""
+    """Return the scores of examples, and whether predictions are positive, without learning: a row for each panel."""
     first = panels[0]
     engines = [panel._current_play().engine for panel in panels]
     found: list[list[tuple[FloatArray, BoolArray]]] = []
@@ -388,8 +242,7 @@ def scores(panels: Sequence[Panel], X: Any) -> tuple[FloatArray, BoolArray]:
             if error := part.error_at(len(all_of_part[0][0]), fault.error()) if fault else part.error:
                 raise error.at_round(done)
     elif engines[0].named:
-        examples = iter(as_cells(first, named_examples(first, X)))
-        while len(batch := examples_of(examples)) or batch.broken:
+        for batch in batches_of_examples(first, named_examples(first, X)):
             found.append([score_examples(engine, batch) for engine in engines])
             if batch.broken:
                 raise batch.broken.at_round(sum(len(each[0][0]) for each in found))
@@ -406,7 +259,7 @@ def scores(panels: Sequence[Panel], X: Any) -> tuple[FloatArray, BoolArray]:
 
 def score_examples(engine: LearnerEngine, batch: Examples) -> tuple[FloatArray, BoolArray]:
     """Return the scores and predictions of named examples; raise StreamError for an example that is not valid."""
-    out, positive = np.empty(len(batch)), np.empty(len(batch), np.uint8)
+    out, positive = np.empty(batch.size), np.empty(batch.size, np.uint8)
     row, fault = engine.core.score_chunk(batch.chunk, out, positive)
     if fault is not None:
         engine.score_named(batch.examples[row])  # raises, with the name of the feature

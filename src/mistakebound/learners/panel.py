@@ -392,7 +392,7 @@ class Panel(Learner):
                 raise OptionError(setting(name), " is only valid for two labels")
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
-        self._threads()  # raises for a value that is not valid
+        _ = self.thread_count  # raises for a value that is not valid
         from mistakebound.learners.class_play import new_play  # noqa: PLC0415 - few have several classes
 
         play = new_play(mask_of(own), 0 if growing else width, self._keep_bytes(), labels, growing=growing)
@@ -459,7 +459,7 @@ class Panel(Learner):
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]
-        threads = self._threads()
+        threads = self.thread_count
         self._engine_type = LearnerEngine
         if others:
             from mistakebound.play.joined_engine import JoinedEngine  # noqa: PLC0415 - few panels have such members
@@ -493,7 +493,7 @@ class Panel(Learner):
             self._play = ClassPlay(cast("ClassEngine", engine), self._labels)
         else:
             with suppress(OptionError):  # set_params may have set a value that only the next fit checks
-                engine.core.use_threads(self._threads())
+                engine.core.use_threads(self.thread_count)
             super()._restore(engine)
         play = self._current_play()
         with suppress(OptionError):
@@ -515,7 +515,9 @@ class Panel(Learner):
             raise OptionError(Option("max_features", "max_features", limit), f" must be at least 1, got {limit!r}")
         return int(limit) if named else None  # features by position are as many as the widest row has
 
-    def _threads(self) -> int:
+    @property
+    def thread_count(self) -> int:
+        """How many threads learn."""
         if self.threads is None:
             return min(2, processors())
         threads: Any = self.threads
