@@ -68,10 +68,11 @@ class LabelBindings {
     }
     Stop stop;
     self.without_gil([&] {
-      const Engine::UseLabels use(self.engine(), engines, y.data(), rows, predictions.data(), two_threads);
+      Engine::UseLabels use(self.engine(), engines, y.data(), rows, predictions.data(), two_threads);
       const std::vector<std::int8_t> of_rows(rows, 1);
       std::vector<std::uint8_t> unused(rows);
       stop = rounds(of_rows.data(), unused.data());
+      use.finish();
     });
     return nb::make_tuple(stop.row, Locked::fault_of(stop));
   }

@@ -140,8 +140,8 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // Use the rows of another block from now on. Labels, scores and predictions remain its own.
-  void share(Block& other) { of_ = other.of_; }
+  // Use these rows from now on. Labels, scores and predictions remain its own.
+  void share(Rows& rows) { of_ = &rows; }
   std::size_t rows() const { return of_->rows(); }
   bool full() const { return rows() == most_rows; }
   void clear() { of_->clear(); }

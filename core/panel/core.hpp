@@ -10,6 +10,7 @@
 #include "panel/parts.hpp"
 #include "panel/roster.hpp"
 #include "panel/state.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel {
 
@@ -35,8 +36,8 @@ class ViewsCore {
   virtual double& rounds() = 0;
   virtual std::shared_ptr<Table<Moments>> moments() const = 0;
   virtual void use_moments(std::shared_ptr<Table<Moments>> moments) = 0;
-  // Write the views of the rows to the block, find their slots, and learn what the views of later rows need.
-  virtual void look(Block& block) = 0;
+  // Write the views of rows to them, and their slots to `slots`, and learn what the views of later rows need.
+  virtual void look(Rows& rows, SlotsOfRows& slots) = 0;
 };
 
 class Core {
@@ -64,7 +65,8 @@ class Core {
   // Use the moments of these views from now on. Rounds and rows that the views have counted, and this panel has not, count as rows
   // without its label. Throws std::invalid_argument if the panel has counted more.
   virtual void share(ViewsCore& views) = 0;
-  virtual void play_shared(Block& block, const ViewsCore& views) = 0;  // like `play`, for a block that `views` has looked at
+  // Like `play`, for a block whose rows have shared views and use these slots.
+  virtual void play_shared(Block& block, const SlotsOfRows& slots) = 0;
   // Predict one row without learning.
   virtual Verdict predict(Block& block, std::size_t row) = 0;
   // The same, and what the parts of the row add to the scores.

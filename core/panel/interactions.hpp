@@ -12,8 +12,8 @@
 #include "panel/doubles.hpp"
 #include "panel/floats.hpp"
 #include "panel/parts.hpp"
-#include "panel/slot_numbers.hpp"
 #include "panel/state.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -24,7 +24,7 @@ class Interactions {
   Interactions() { slots_.resize(slot_count + 1); }
 
   // Score a row, which uses these slots.
-  void score(const SlotNumbers& used, double* scores) const {
+  void score(const UsedSlots& used, double* scores) const {
     std::array<Sums, 3> sums;
     for (std::size_t order = 0; order < 3; ++order) sums[order] = sum_slots(used, order);
     const std::array<float, 3>& values = used.values;
@@ -35,7 +35,7 @@ class Interactions {
   }
 
   // What each interaction of a row adds to the scores. `tokens`: the places of its tokens.
-  void explain(const SlotNumbers& used, const std::vector<std::int32_t>& tokens, Parts& to) const {
+  void explain(const UsedSlots& used, const std::vector<std::int32_t>& tokens, Parts& to) const {
     to.add_slots(tokens, used.counts);
     std::size_t slot = 0;
     for (std::size_t order = 0; order < 3; ++order)
@@ -47,7 +47,7 @@ class Interactions {
   }
 
   // Learn a row with its scores.
-  void learn(const SlotNumbers& used, int label, double weight, const double* scores) {
+  void learn(const UsedSlots& used, int label, double weight, const double* scores) {
     const double y = label;
     alignas(32) double surprise[4];  // σ(−y·score)
     store(surprise, sigmoid(load(scores + coin_pairs) * -y));
@@ -79,9 +79,9 @@ class Interactions {
     double coin, adagrad;
   };
   // Both weights of a slot lie side by side. Slot k goes to lane k mod 8.
-  Sums sum_slots(const SlotNumbers& used, std::size_t order) const {
+  Sums sum_slots(const UsedSlots& used, std::size_t order) const {
     const Slot* const slots = slots_.data();
-    const std::uint32_t* const at = used.orders[order].data();
+    const std::uint32_t* const at = used.orders[order];
     const std::size_t count = used.counts[order];
     std::size_t k = 0;
 #ifdef __SSE2__
@@ -108,12 +108,12 @@ class Interactions {
   }
 
   // Equal slots of a row get one update, if they are in the same group of eight: collisions are left alone.
-  void learn_slots(const SlotNumbers& used, std::size_t order, double coin_gradient, double adagrad_gradient) {
+  void learn_slots(const UsedSlots& used, std::size_t order, double coin_gradient, double adagrad_gradient) {
     const float x = used.values[order];
     const float g = static_cast<float>(coin_gradient) * x, size_g = std::fabs(g), floor = std::max(size_g, .5f * x);
     const float ga = static_cast<float>(adagrad_gradient) * x, squared = ga * ga, half = .5f * ga;
     const std::size_t count = used.counts[order];
-    const std::uint32_t* const at = used.orders[order].data();
+    const std::uint32_t* const at = used.orders[order];
     for (std::size_t k = 0; k < count; k += lanes) {
       float* record[lanes];
 #pragma GCC unroll 8

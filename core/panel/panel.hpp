@@ -16,10 +16,11 @@
 #include "panel/roster.hpp"
 #include "panel/row_checks.hpp"
 #include "panel/second_members.hpp"
-#include "panel/shared_views.hpp"
+#include "panel/slot_numbers.hpp"
 #include "panel/state.hpp"
 #include "panel/third_members.hpp"
 #include "panel/tokens.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -130,8 +131,7 @@ class Panel final : public Core {
     for (std::size_t i = 0; i < features(); ++i) count_earlier(static_cast<std::ptrdiff_t>(i), views.feature(static_cast<std::ptrdiff_t>(i)));
     first_.count_earlier(earlier);
   }
-  void play_shared(Block& block, const ViewsCore& shared) override {
-    const auto& views = static_cast<const SharedViews&>(shared);
+  void play_shared(Block& block, const SlotsOfRows& slots) override {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
       constexpr Layout one = Layout::one_thread;
@@ -141,7 +141,7 @@ class Panel final : public Core {
       first_.template learn<one>(x, block.label[r], block.weight[r], block.scaled(r), block.scores(r));
     }
     play_third(block);
-    for (std::size_t r = 0; r < block.rows(); ++r) play_slots(views.slots(r), block, r);
+    for (std::size_t r = 0; r < block.rows(); ++r) play_slots(slots.row(r), block, r);
     combine(block);
   }
 
@@ -151,7 +151,7 @@ class Panel final : public Core {
     with_layout([&]<Layout L>() { score<L>(x, nullptr, block, r); });
     score_third(x, block, r);
     tokens_.find(x, block.frequent(r), used_);
-    score_slots(used_, block.scores(r));
+    score_slots(used_.used(), block.scores(r));
     return block.verdict[r] = combiner_.predict(block.scores(r));
   }
 
@@ -162,7 +162,7 @@ class Panel final : public Core {
     first_.explain(x, block.scaled(r), to);
     second_.explain(x, block, r, to);
     if (table_.with_third()) third_.explain(x, block.scaled(r), block.norm(r), to);
-    interactions_.explain(used_, tokens_.places(x, block.frequent(r)), to);
+    interactions_.explain(used_.used(), tokens_.places(x, block.frequent(r)), to);
     combiner_.explain(block.scores(r), to);
     to.logit = verdict.logit, to.prediction = verdict.positive ? 1 : 0, to.overridden = verdict.overridden;
     return verdict;
@@ -272,16 +272,16 @@ class Panel final : public Core {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
       tokens_.find(x, block.frequent(r), used_);
-      play_slots(used_, block, r);
+      play_slots(used_.used(), block, r);
       if (block.weight[r] != 0) tokens_.learn(x);
     }
   }
-  void play_slots(const SlotNumbers& used, Block& block, std::size_t r) {
+  void play_slots(const UsedSlots& used, Block& block, std::size_t r) {
     score_slots(used, block.scores(r));
     if (block.weight[r] != 0) interactions_.learn(used, block.label[r], block.weight[r], block.scores(r));
     history_.learn(block.label[r] > 0);  // the sequence of the labels has no weights
   }
-  void score_slots(const SlotNumbers& used, double* scores) const {
+  void score_slots(const UsedSlots& used, double* scores) const {
     interactions_.score(used, scores);
     scores[history] = history_.score();
   }

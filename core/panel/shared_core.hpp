@@ -6,6 +6,7 @@
 
 #include "panel/block.hpp"
 #include "panel/core.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel {
 
@@ -14,7 +15,7 @@ class LabelPanel {
  public:
   virtual void reserve(std::size_t features) = 0;
   virtual void resize(std::size_t features) = 0;
-  virtual void play_shared(Block& block, const ViewsCore& views) = 0;
+  virtual void play_shared(Block& block, const SlotsOfRows& slots) = 0;
 
  protected:
   LabelPanel() = default;
@@ -29,12 +30,14 @@ struct LabelledBatch {
   std::size_t rows = 0;
 };
 
-// Plays each row of a block for all labels. It has no members and no combiner of its own: the panels of the labels predict.
+// Plays rows for all labels: first many rows for one label, then the same rows for the next, because the tables of all labels do not fit
+// into the cache. It has no members and no combiner of its own: the panels of the labels predict.
 class SharedCore : public Core {
  public:
   virtual ViewsCore& views() = 0;
   // The panels and labels of the rows that follow. With `two_threads`, each thread plays some of the labels.
   virtual void begin(const LabelledBatch& batch, bool two_threads) = 0;
+  virtual void finish() = 0;  // play the rows that wait
   virtual void end() noexcept = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -28,6 +29,7 @@ class SharedPanels final : public SharedCore {
   }
   void end() noexcept override {
     helper_.reset();
+    waiting_ = 0;
     batch_ = {};
   }
 
@@ -55,18 +57,26 @@ class SharedPanels final : public SharedCore {
     return narrowed_row(index, value, size, to, features(), largest);
   }
 
+  // The rows are copied, and wait until there are many.
   void play(Block& block) override {
     if (batch_.panels == nullptr) throw std::logic_error("panels of several labels need the labels of the rows");
-    views_.look(block);
-    for (std::size_t k = 0; k < batch_.count; ++k) batch_.panels[k]->resize(block.features());
-    for (Block& each : blocks_) each.share(block);
+    if (waiting_ == most_waiting) finish();
+    if (waiting_ == queue_.size()) queue_.push_back(std::make_unique<Waiting>());
+    Waiting& next = *queue_[waiting_];
+    copy(block, next.rows);
+    views_.look(next.rows, next.slots);
+    ++waiting_;
+    std::fill_n(block.verdict, block.rows(), Verdict{.5, 0, true, false});
+  }
+  void finish() override {
+    if (waiting_ == 0) return;
+    for (std::size_t k = 0; k < batch_.count; ++k) batch_.panels[k]->resize(features());
     next_label_ = 0;
     if (helper_)
       helper_->run();
     else
       play_labels(0);
-    first_row_ += block.rows();
-    std::fill_n(block.verdict, block.rows(), Verdict{.5, 0, true, false});
+    for (; waiting_ > 0; --waiting_) first_row_ += queue_[waiting_ - 1]->rows.rows();
     for (std::exception_ptr& error : errors_)
       if (error) std::rethrow_exception(std::exchange(error, nullptr));
   }
@@ -74,7 +84,7 @@ class SharedPanels final : public SharedCore {
   // The panel of each label does all of this.
   void copy_to(ViewsCore&) override { unused(); }
   void share(ViewsCore&) override { unused(); }
-  void play_shared(Block&, const ViewsCore&) override { unused(); }
+  void play_shared(Block&, const SlotsOfRows&) override { unused(); }
   void play_first(Block&) override { unused(); }
   void play_rest(Block&) override { unused(); }
   void combine(Block&) override { unused(); }
@@ -90,14 +100,38 @@ class SharedPanels final : public SharedCore {
  private:
   [[noreturn]] static void unused() { throw std::logic_error("this is done by the panel of each label"); }
 
-  // Play the block for one label after the other, until none is left.
+  // A block of rows that were looked at, and wait for the labels.
+  struct Waiting {
+    Rows rows;
+    SlotsOfRows slots;
+  };
+  static constexpr std::size_t most_waiting = 32;
+
+  static void copy(const Block& block, Rows& to) {
+    to.clear();
+    to.features = block.features();
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      const Row x = block.row(r);
+      const Rows::Arrays at = to.room_for(x.size);
+      std::copy_n(x.index, x.size, at.index);
+      std::copy_n(x.value, x.size, at.value);
+      if (x.token != nullptr) std::copy_n(x.token, x.size, at.token);
+      to.added(x.size, x.largest, x.token != nullptr);
+    }
+  }
+  // Play all rows that wait for one label after the other, until none is left.
   void play_labels(std::size_t thread) noexcept {
     Block& block = blocks_[thread];
     try {
       for (std::size_t k = next_label_++; k < batch_.count; k = next_label_++) {
-        std::copy_n(batch_.labels + k * batch_.rows + first_row_, block.rows(), block.label);
-        std::fill_n(block.weight, block.rows(), 1.0);
-        batch_.panels[k]->play_shared(block, views_);
+        const std::int8_t* label = batch_.labels + k * batch_.rows + first_row_;
+        for (std::size_t w = 0; w < waiting_; ++w) {
+          block.share(queue_[w]->rows);
+          std::copy_n(label, block.rows(), block.label);
+          label += block.rows();
+          std::fill_n(block.weight, block.rows(), 1.0);
+          batch_.panels[k]->play_shared(block, queue_[w]->slots);
+        }
       }
     } catch (...) {
       errors_[thread] = std::current_exception();
@@ -107,7 +141,9 @@ class SharedPanels final : public SharedCore {
   SharedViews views_;
   std::size_t capacity_ = 0;
   LabelledBatch batch_;
-  std::size_t first_row_ = 0;  // of the block, in the batch
+  std::vector<std::unique_ptr<Waiting>> queue_;
+  std::size_t waiting_ = 0;
+  std::size_t first_row_ = 0;  // of those that wait, in the batch
   Block blocks_[2];            // labels, scores and predictions, for each thread
   std::exception_ptr errors_[2];
   alignas(64) std::atomic<std::size_t> next_label_{0};

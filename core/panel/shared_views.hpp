@@ -40,12 +40,13 @@ class SharedViews final : public ViewsCore {
   std::shared_ptr<Table<Moments>> moments() const override { return tokens_.table(); }
   void use_moments(std::shared_ptr<Table<Moments>> moments) override { tokens_.share(std::move(moments)); }
 
-  void look(Block& block) override {
-    resize(block.features());
-    for (std::size_t r = 0; r < block.rows(); ++r) {
-      const Row x = block.row(r);
-      make(x, block, r);
-      tokens_.find(x, block.frequent(r), slots_[r]);
+  void look(Rows& rows, SlotsOfRows& slots) override {
+    slots.clear();
+    for (std::size_t r = 0; r < rows.rows(); ++r) {
+      const Row x = rows.row(r);
+      make(x, rows, r);
+      tokens_.find(x, rows.frequent(r), used_);
+      slots.add(used_.used());
       for (std::size_t k = 0; k < x.size; ++k) {
         Seen& one = feature(x.index[k]);
         one.scale = std::max(one.scale, std::fabs(x.value[k]));
@@ -55,15 +56,12 @@ class SharedViews final : public ViewsCore {
       rounds_ += 1;
     }
   }
-  // The slots of a row of the block that was looked at last.
-  const SlotNumbers& slots(std::size_t r) const { return slots_[r]; }
-
  private:
   // As FirstMembers::score does for a panel with views of its own.
-  void make(const Row& x, Block& block, std::size_t r) {
+  void make(const Row& x, Rows& rows, std::size_t r) {
     const auto round = static_cast<float>(rounds_ + 1);
     const bool wide = x.size > most_for_pairs && x.size <= most_for_tokens;
-    float *const scaled = block.scaled(r), *const of_rarity = block.rare(r);
+    float *const scaled = rows.scaled(r), *const of_rarity = rows.rare(r);
     Floats squares = eight(0), rare_squares = eight(0);
     for (std::size_t g = 0; g < x.groups; ++g) {
       const std::int32_t* const at = x.index_of(g);
@@ -80,17 +78,17 @@ class SharedViews final : public ViewsCore {
       const Floats rare = u * rarity(after, round, load(is_feature));
       rare_squares = fused(rare, rare, rare_squares);
       store(of_rarity + g * lanes, rare);
-      if (wide) block.frequent(r)[g] = frequent_places(after, round);
+      if (wide) rows.frequent(r)[g] = frequent_places(after, round);
     }
-    block.norm(r) = 1 / std::sqrt(static_cast<double>(sum(squares)));
-    block.rarity_norm(r) = 1 / std::sqrt(static_cast<double>(sum(rare_squares)));
+    rows.norm[r] = 1 / std::sqrt(static_cast<double>(sum(squares)));
+    rows.rarity_norm[r] = 1 / std::sqrt(static_cast<double>(sum(rare_squares)));
   }
 
   Table<Seen> features_;
   std::size_t size_ = 0;
   double rounds_ = 0;
   Tokens tokens_;
-  SlotNumbers slots_[Block::most_rows];
+  SlotNumbers used_;  // of the row that was looked at last
 };
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

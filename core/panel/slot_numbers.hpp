@@ -9,6 +9,7 @@
 
 #include "experts/lanes.hpp"
 #include "panel/state.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -25,6 +26,8 @@ class SlotNumbers {
     orders[1].resize(most_for_pairs * (most_for_pairs - 1) / 2 + lanes);
     orders[2].resize(most_for_triples * (most_for_triples - 1) * (most_for_triples - 2) / 6 + lanes);
   }
+
+  UsedSlots used() const { return {{orders[0].data(), orders[1].data(), orders[2].data()}, counts, values}; }
 
   void clear() {
     counts = {};

@@ -161,7 +161,15 @@ class Engine {
       }
       core_.begin({panels_.data(), panels_.size(), y, rows}, two_threads);
     }
-    ~UseLabels() { core_.end(); }
+    // Play the rows that wait. Also if playing the batch has failed: all rows that were read must be played.
+    void finish() { core_.finish(); }
+    ~UseLabels() {
+      try {
+        finish();
+      } catch (...) {  // the caller has called `finish`, or gets another exception
+      }
+      core_.end();
+    }
     UseLabels(const UseLabels&) = delete;
     UseLabels& operator=(const UseLabels&) = delete;
 

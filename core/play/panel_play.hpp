@@ -86,9 +86,9 @@ class PanelPlay final : public panel::LabelPanel {
     prefetched_ = core_->prefetched();
   }
   bool is_shared() const { return is_shared_; }
-  void play_shared(panel::Block& block, const panel::ViewsCore& views) override {
+  void play_shared(panel::Block& block, const panel::SlotsOfRows& slots) override {
     record.make_room_for_rounds(panel::Block::most_rows);
-    core_->play_shared(block, views);
+    core_->play_shared(block, slots);
     count(block);
   }
 

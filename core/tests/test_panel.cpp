@@ -163,7 +163,7 @@ void two_threads_equal_one() {
         std::mt19937_64 random(3);
         blocks.start();
         for (const Example& row : rows) {
-          blocks.block().features = 500;
+          blocks.block().set_features(500);
           row.add_to(blocks.block());
           if (blocks.block().full() || random() % 40 == 0) blocks.push(played);
           if (random() % 100 == 0) blocks.push(played);  // often empty
@@ -195,7 +195,7 @@ void a_pipeline_may_end_early() {
   blocks.start();
   blocks.start();
   for (const Example& row : rows) {
-    blocks.block().features = 500;
+    blocks.block().set_features(500);
     row.add_to(blocks.block());
     if (blocks.block().full()) blocks.push([](Block&) {});
   }
@@ -324,8 +324,8 @@ struct OfLabel final : LabelPanel {
   explicit OfLabel(std::unique_ptr<Core> made) : core(std::move(made)) {}
   void reserve(std::size_t features) override { core->reserve(features); }
   void resize(std::size_t features) override { core->resize(features); }
-  void play_shared(Block& block, const ViewsCore& views) override {
-    core->play_shared(block, views);
+  void play_shared(Block& block, const SlotsOfRows& slots) override {
+    core->play_shared(block, slots);
     for (std::size_t r = 0; r < block.rows(); ++r) logits.push_back(block.verdict[r].logit);
   }
 };
@@ -351,6 +351,7 @@ void play_labels(SharedCore& shared, std::vector<std::unique_ptr<OfLabel>>& labe
       for (std::size_t left = 1 + random() % Block::most_rows; left > 0 && t < end; --left) rows[t++].add_to(block);
       shared.play(block);
     }
+    shared.finish();
     shared.end();
   }
 }

@@ -147,10 +147,10 @@ class MultilabelPanel:
 
     def learn_one(self, x: Any, labels: Iterable[Any]) -> None:
         """Predict the labels of x, then learn them."""
-        (found,) = self._sets([labels])
+        (found,) = label_sets([labels])
         mistaken = learn_known(self, x, found)
         if mistaken is None:
-            self._run(one_row(x), [found])
+            self._run(one_row(x), self._of_sets([found]))
         else:
             self._totals = added(self._totals, Totals(1, 0, int(mistaken)))
 
@@ -164,15 +164,16 @@ class MultilabelPanel:
         Y : array, sparse matrix, or iterable of sets
             The labels of each example: a set, or a row of 0 and 1 with a column for each label.
         """
-        return self._run(X, self._sets(Y))
+        Y = Y.toarray() if hasattr(Y, "toarray") else Y
+        is_matrix = hasattr(Y, "ndim") or (isinstance(Y, (list, tuple)) and len(Y) > 0 and _is_row(Y[0]))
+        return self._run(X, self._of_indicators(np.asarray(Y)) if is_matrix else self._of_sets(label_sets(Y)))
 
-    def _run(self, X: Any, sets: list[set[Any]]) -> MultilabelLedger:
+    def _run(self, X: Any, targets: Targets) -> MultilabelLedger:
         X = X if hasattr(X, "shape") else list(X)
-        count = X.shape[0] if hasattr(X, "shape") else len(X)
-        if count != len(sets):
-            message = f"X has {count} rows but Y has {len(sets)} sets of labels"
+        count, labelled = X.shape[0] if hasattr(X, "shape") else len(X), targets.has.shape[1]
+        if count != labelled:
+            message = f"X has {count} rows but Y has {labelled} sets of labels"
             raise StreamError(message)
-        targets = self._targets(sets)
         rounds = (SeparateRounds if self.new_panel().objects() else SharedRounds)(self, targets)
         failed = None
         try:
@@ -183,7 +184,7 @@ class MultilabelPanel:
             raise failed.at_round(rounds.learned, cast("Ledger", ledger))
         return ledger
 
-    def _targets(self, sets: list[set[Any]]) -> Targets:
+    def _of_sets(self, sets: list[set[Any]]) -> Targets:
         starts = first_rounds(sets, self.panels)
         labels = [*self.panels, *starts]
         places = {label: k for k, label in enumerate(labels)}
@@ -203,25 +204,7 @@ class MultilabelPanel:
         self._totals = added(self._totals, new)
         return MultilabelLedger(new.rounds, new.subset_mistakes, new.first_seen, ledgers, missed)
 
-    def _sets(self, Y: Any) -> list[set[Any]]:
-        """Return the labels of each example as sets."""
-        Y = Y.toarray() if hasattr(Y, "toarray") else Y
-        is_matrix = hasattr(Y, "ndim") or (isinstance(Y, (list, tuple)) and len(Y) > 0 and _is_row(Y[0]))
-        if is_matrix:
-            return self._of_indicators(np.asarray(Y))
-        found: list[set[Any]] = []
-        for t, labels in enumerate(Y):
-            if isinstance(labels, (str, bytes, dict)) or not isinstance(labels, Iterable):
-                message = f"labels must be a set or a list of labels, got {labels!r}"
-                raise StreamError(message).at_round(t)
-            try:
-                found.append({plain(label) for label in labels})
-            except TypeError:
-                message = f"a label is not hashable in {labels!r}; use numbers or strings"
-                raise StreamError(message).at_round(t) from None
-        return found
-
-    def _of_indicators(self, Y: AnyArray) -> list[set[Any]]:
+    def _of_indicators(self, Y: AnyArray) -> Targets:
         if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
             message = f"Y must be a matrix of 0 and 1 with a column for each label, got an array of shape {Y.shape}"
             raise ValueError(message)
@@ -231,7 +214,7 @@ class MultilabelPanel:
         if len(labels) != Y.shape[1]:
             message = f"Y has {Y.shape[1]} columns, but there are {len(labels)} labels: {labels}"
             raise ValueError(message)
-        return [{labels[k] for k in np.flatnonzero(row).tolist()} for row in Y]
+        return Targets(labels, np.ascontiguousarray(Y.T != 0), {})
 
     # ------------------------------------------------------------------ predict
 
@@ -363,6 +346,21 @@ class MultilabelPanel:
         from mistakebound.learners.multilabel_file import save  # noqa: PLC0415 - it imports this module
 
         save(self, path)
+
+
+def label_sets(Y: Iterable[Any]) -> list[set[Any]]:
+    """Return the labels of each example as sets; raise StreamError if they are not sets of labels."""
+    found: list[set[Any]] = []
+    for t, labels in enumerate(Y):
+        if isinstance(labels, (str, bytes, dict)) or not isinstance(labels, Iterable):
+            message = f"labels must be a set or a list of labels, got {labels!r}"
+            raise StreamError(message).at_round(t)
+        try:
+            found.append({plain(label) for label in labels})
+        except TypeError:
+            message = f"a label is not hashable in {labels!r}; use numbers or strings"
+            raise StreamError(message).at_round(t) from None
+    return found
 
 
 def one_row(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Batches of rows for a `MultilabelPanel`: of a matrix, named examples, or a table; each is read once for all labels."""
+"""Batches of rows of a `MultilabelPanel`: of a matrix, named examples, or a table; each is read once for all labels."""
 
 from __future__ import annotations
 
