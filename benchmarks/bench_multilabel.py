@@ -5,11 +5,12 @@
 Rows have 30 or 75 names out of 9,000, as sets of names and as a CSR matrix, and 5 or 50 labels. A label is drawn by a
 hidden linear target of its own; 5 % of the labels are random. MultilabelPanel and one Panel for each label make the
 same predictions. scikit-learn's SGDClassifier with logistic loss, in a MultiOutputClassifier, predicts and then learns
-batches of 100 rows. Vowpal Wabbit learns VW text with --multilabel_oaa in a process of its own, which reads and parses
-the text; its start is included. All times are processor time (user and system) of all threads.
+batches of 100 rows of the matrix. Vowpal Wabbit learns VW text with --multilabel_oaa in a process of its own, which
+reads and parses the text; its start is included. All times are processor time (user and system), with one thread.
 
-Memory: the largest resident set of a process that has learned rows with many different names, minus that of one that
-has learned a single row, for each name and label. --quick runs everything once on few rows; its times mean nothing.
+Memory (Linux): the largest resident set of a process that has learned rows with many different names, minus that of one
+that has learned a single row, for each name and label. --quick runs everything once on few rows; its times mean
+nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 SIZES, LABELS, BATCH = (30, 75), (5, 50), 100
 QUICK = {"rows": 200, "repeats": 1, "names": 500}
 MEMORY = """
-import resource, sys
-import numpy as np
+import sys
 import mistakebound as mb
 names, labels, shared = map(int, sys.argv[1:])
 rows = [{f"name{75 * r + j}" for j in range(75)} for r in range(max(names // 75, 1))]
@@ -47,7 +47,7 @@ else:
     panels = [mb.Panel(classes=(False, True)) for _ in range(labels)]
     for panel in panels:
         panel.run(rows, [False] * len(rows))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
@@ -142,6 +142,9 @@ def memory(names: int, labels: int = 20) -> None:
         command = [sys.executable, "-c", MEMORY, str(count), str(labels), str(together)]
         return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) * 1024
 
+    if not Path("/proc/self/status").exists():
+        print("\nno memory: it is measured on Linux only")
+        return
     print("\n| | bytes for each name and label |")
     print("|---|---|")
     for what, together in (("MultilabelPanel", 1), ("separate Panels", 0)):

@@ -12,7 +12,14 @@ from mistakebound.data.class_labels import ClassLabels
 from mistakebound.data.labels import label_array, plain
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import KEEP_BYTES
-from mistakebound.learners.multilabel_rounds import SeparateRounds, SharedRounds, Targets, learn_known, scores
+from mistakebound.learners.multilabel_rounds import (
+    SeparateRounds,
+    SharedRounds,
+    Targets,
+    learn_known,
+    scores,
+    scores_of_parts,
+)
 from mistakebound.learners.panel import Members, Panel
 from mistakebound.learners.parameters import get_params, in_a_line, set_params
 from mistakebound.learners.sklearn import not_fitted, probabilities, tags
@@ -21,12 +28,13 @@ from mistakebound.rules.panel_members import EVEN
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from typing_extensions import Self
 
-    from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.data.parts import Part
     from mistakebound.learners.explanation import Explanation
     from mistakebound.learners.multilabel_rounds import SharedPlay
     from mistakebound.play.ledger import Ledger
@@ -137,6 +145,11 @@ class MultilabelPanel:
             message = f"there is no label {label!r}; the labels are {list(self.panels)}"
             raise KeyError(message)
         return self.panels[plain(label)]
+
+    @property
+    def reading_panel(self) -> Panel:
+        """The panel that decides how tables are read: all panels have learned from the same ones."""
+        return next(iter(self.panels.values()), None) or self.new_panel()
 
     @property
     def thread_count(self) -> int:
@@ -284,19 +297,32 @@ class MultilabelPanel:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label (column) for each example (row), without learning."""
-        if not self.__sklearn_is_fitted__() or not self.panels:
-            message = "This MultilabelPanel instance is not fitted yet: call fit, partial_fit, run or learn_one first"
-            raise not_fitted("predict")(message)
+        self._check_fitted()
         if not self._reads_together():
             return np.column_stack([panel.predict_proba(X)[:, 1] for panel in self.panels.values()])
         return self._probabilities(X)
+
+    def probabilities_of_parts(self, parts: Iterable[Part]) -> Iterator[tuple[FloatArray, int]]:
+        """Yield the probabilities of each part of files, and how many of its examples have unknown names only."""
+        self._check_fitted()
+        for found, unknown in scores_of_parts(list(self.panels.values()), parts):
+            yield self._probabilities_of(*found), unknown
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__() or not self.panels:
+            message = "This MultilabelPanel instance is not fitted yet: call fit, partial_fit, run or learn_one first"
+            raise not_fitted("predict")(message)
 
     def _reads_together(self) -> bool:
         """Whether the core can predict for all panels: not with members from outside, nor before the first label."""
         return all(panel.has_learned and not panel.objects() for panel in self.panels.values())
 
     def _probabilities(self, X: Any) -> FloatArray:
-        made, positive = scores(list(self.panels.values()), X)
+        return self._probabilities_of(*scores(list(self.panels.values()), X))
+
+    @staticmethod
+    def _probabilities_of(made: FloatArray, positive: BoolArray) -> FloatArray:
+        """Return the probabilities that belong to scores: a row for each example."""
         return probabilities(made.ravel(), positive.ravel())[:, 1].reshape(made.shape).T
 
     def score(self, X: Any, Y: Any) -> float:

@@ -18,9 +18,10 @@ from mistakebound.learners.sklearn import known_rows, named_examples
 from mistakebound.play.engine import NO_ROUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mistakebound._support.arrays import BoolArray, FloatArray
+    from mistakebound.data.parts import Part
     from mistakebound.errors import InputError
     from mistakebound.learners.linear_play import LinearPlay
     from mistakebound.learners.multilabel_batches import Batch, Examples
@@ -231,30 +232,48 @@ def scores(panels: Sequence[Panel], X: Any) -> tuple[FloatArray, BoolArray]:
     """Return the scores of examples, and whether predictions are positive, without learning: a row for each panel."""
     first = panels[0]
     engines = [panel._current_play().engine for panel in panels]
-    found: list[list[tuple[FloatArray, BoolArray]]] = []
     if (stream := first.stream_of(X)) is not None:
-        done = 0
-        for part in first.open_stream(stream, labels_needed=False):
-            all_of_part = [engine.score_part(part) for engine in engines]
-            found.append([(made, positive) for made, positive, _ in all_of_part])
-            fault = all_of_part[0][2]
-            done += len(all_of_part[0][0])
-            if error := part.error_at(len(all_of_part[0][0]), fault.error()) if fault else part.error:
-                raise error.at_round(done)
-    elif engines[0].named:
-        for batch in batches_of_examples(first, named_examples(first, X)):
-            found.append([score_examples(engine, batch) for engine in engines])
-            if batch.broken:
-                raise batch.broken.at_round(sum(len(each[0][0]) for each in found))
-    else:
+        reader = first.open_stream(stream, labels_needed=False)
+        return joined([found for found, _ in scores_of_parts(panels, reader)], len(panels))
+    if not engines[0].named:
         rows = known_rows(first, X)
-        found.append([engine.scores(rows) for engine in engines])
-    if not found:
-        return np.zeros((len(panels), 0)), np.zeros((len(panels), 0), np.bool_)
-    return (
-        np.array([np.concatenate([each[k][0] for each in found]) for k in range(len(panels))]),
-        np.array([np.concatenate([each[k][1] for each in found]) for k in range(len(panels))]),
-    )
+        return stacked([engine.scores(rows) for engine in engines])
+    found: list[tuple[FloatArray, BoolArray]] = []
+    for batch in batches_of_examples(first, named_examples(first, X)):
+        found.append(stacked([score_examples(engine, batch) for engine in engines]))
+        if batch.broken:
+            raise batch.broken.at_round(sum(made.shape[1] for made, _ in found))
+    return joined(found, len(panels))
+
+
+def scores_of_parts(
+    panels: Sequence[Panel], parts: Iterable[Part]
+) -> Iterator[tuple[tuple[FloatArray, BoolArray], int]]:
+    """Yield what ``scores`` returns, for each part of files, and how many of its examples have unknown names only.
+
+    Raises the error of a bad row after the rows before it.
+    """
+    rounds = 0
+    for part in parts:
+        engines = [panel._start_with_chunk(part.chunk).engine for panel in panels]
+        found = [engine.score_part(part) for engine in engines]
+        made, _, fault = found[0]
+        unknown = engines[0].core.unknown_rows(part.chunk, len(made)) if engines[0].named else 0
+        yield stacked([(each, positive) for each, positive, _ in found]), unknown
+        rounds += len(made)
+        if error := part.error_at(len(made), fault.error()) if fault else part.error:
+            raise error.at_round(rounds)
+
+
+def stacked(found: list[tuple[FloatArray, BoolArray]]) -> tuple[FloatArray, BoolArray]:
+    """Return the scores and predictions of all panels as two matrices."""
+    return np.array([made for made, _ in found]), np.array([positive for _, positive in found])
+
+
+def joined(found: list[tuple[FloatArray, BoolArray]], panels: int) -> tuple[FloatArray, BoolArray]:
+    """Return the scores and predictions of all parts side by side."""
+    none = (np.zeros((panels, 0)), np.zeros((panels, 0), np.bool_))
+    return tuple(np.concatenate(each, axis=1) for each in zip(none, *found, strict=True))  # type: ignore[return-value]
 
 
 def score_examples(engine: LearnerEngine, batch: Examples) -> tuple[FloatArray, BoolArray]:

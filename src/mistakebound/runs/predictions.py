@@ -14,6 +14,7 @@ from mistakebound.errors import add_file_name
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
 from mistakebound.learners.sklearn import more_likely, probabilities
+from mistakebound.rules.panel_members import EVEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.data.remarks import Remark
+    from mistakebound.learners.multilabel import MultilabelPanel
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
 
@@ -171,5 +173,28 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
                 out.file.writelines(lines(labels, numbers, positive, rule))
             else:
                 out.file.writelines(f"{label}\n" for label in label_lines(labels.tolist()))
+            out.file.flush()
+    return Predicted(rounds, unknown, reader.report.remarks)
+
+
+def predict_sets(
+    source: Source, learner: MultilabelPanel, to: str | PathLike[str] | IO[str], *, scores: bool = False
+) -> Predicted:
+    """Write the predicted labels of each example of a source, one line for each: labels are separated by commas.
+
+    The parameters are those of ``predict``. With ``scores``, each label of the learner with its probability follows.
+    """
+    rounds = unknown = 0
+    names = list(label_lines(learner.panels))
+    reader = learner.reading_panel.open_stream(source, labels_needed=False, warn=False)
+    with predictions_file(to) as out:
+        for chances, unknown_here in learner.probabilities_of_parts(reader):
+            rounds += len(chances)
+            unknown += unknown_here
+            for row in chances.tolist():
+                found = [",".join(name for name, p in zip(names, row, strict=True) if p > EVEN)]
+                if scores:
+                    found += [f"{name}:{p:.6g}" for name, p in zip(names, row, strict=True)]
+                out.file.write("\t".join(found) + "\n")
             out.file.flush()
     return Predicted(rounds, unknown, reader.report.remarks)
