@@ -249,7 +249,7 @@ class MultilabelPanel:
         >>> import mistakebound as mb
         >>> topics = mb.MultilabelPanel(classes=("sport", "news"))
         >>> ledger = topics.run([{"goal"}, {"vote"}] * 20, [{"sport"}, {"news"}] * 20)
-        >>> topics.explain_one({"goal"}, "sport").terms[0].feature
+        >>> topics.explain_one({"goal"}, "sport").terms[0].name
         'goal'
         """
         return self.panel_of(label).explain_one(x, top=top)
