@@ -51,12 +51,20 @@ PROGRAM = "import sys, mistakebound as mb; mb.Panel().run(mb.Source(sys.argv[1])
 QUICK = {"rows": 300, "repeats": 1}
 
 
-def linear_stream(rows: int, size: int, classes: int, features: int = FEATURES) -> tuple[Any, np.ndarray]:
-    """Return rows of `size` fields, each with a frequent and many rare values, and labels of a linear target."""
-    rng = np.random.default_rng(0)
+def linear_rows(rows: int, size: int, features: int = FEATURES, rng: np.random.Generator | None = None) -> Any:
+    """Return rows of `size` fields, each with a frequent and many rare values."""
+    rng = rng or np.random.default_rng(0)
     width = features // size
     index = (rng.random((rows, size)) ** 2 * width).astype(np.int64) + np.arange(size) * width
-    X = sp.csr_matrix((np.ones(index.size), index.ravel(), np.arange(0, index.size + 1, size)), shape=(rows, features))
+    return sp.csr_matrix(
+        (np.ones(index.size), index.ravel(), np.arange(0, index.size + 1, size)), shape=(rows, features)
+    )
+
+
+def linear_stream(rows: int, size: int, classes: int, features: int = FEATURES) -> tuple[Any, np.ndarray]:
+    """Return rows of `size` fields, and labels of a linear target."""
+    rng = np.random.default_rng(0)
+    X = linear_rows(rows, size, features, rng)
     y = (X @ rng.standard_normal((features, classes))).argmax(axis=1)
     y[rng.random(rows) < 0.05] = rng.integers(classes)
     y[: WARM * classes] = np.arange(WARM * classes)[:rows] % classes

@@ -103,7 +103,7 @@ def test_every_option_that_a_page_names_exists(page: str) -> None:
     """Also in the text; options of formulas (``mistakebound bound``) and of the benchmarks are known, too."""
     programs = [*(ROOT / "benchmarks").glob("*.py"), ROOT / "src/mistakebound/bounds/disjunctions.py"]
     known = all_options() | {"--n", "--r"}
-    known |= {name for path in programs for name in re.findall(r'"(--[a-z-]+)"', path.read_text(encoding="utf-8"))}
+    known |= {name for path in programs for name in re.findall(r'"(--[a-z_-]+)"', path.read_text(encoding="utf-8"))}
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", TEXTS[page])) <= known
 
 

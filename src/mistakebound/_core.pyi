@@ -74,7 +74,26 @@ class Engine:
         members: int = 0xFFFF,
         joined: int = 0,
         threads: int = 1,
+        shared: bool = False,
     ) -> None: ...
+    # an engine with `shared` reads rows for the panels of several labels; arrays have a row for each of them
+    def add_label(self, panel: Engine, is_first: bool) -> None: ...
+    def play_csr_labels(
+        self,
+        panels: list[Engine],
+        indptr: IntArray,
+        index: AnyArray,
+        value: AnyArray,
+        y: AnyArray,
+        predictions: AnyArray,
+        two_threads: bool,
+    ) -> tuple[int, Fault | None]: ...
+    def play_dense_labels(
+        self, panels: list[Engine], x: AnyArray, y: AnyArray, predictions: AnyArray, two_threads: bool
+    ) -> tuple[int, Fault | None]: ...
+    def play_chunk_labels(
+        self, panels: list[Engine], chunk: Chunk, first: int, y: AnyArray, predictions: AnyArray, two_threads: bool
+    ) -> tuple[int, Fault | None]: ...
     # (row, fault, counts before, counts after): all rows before `row` were played
     def play_csr(
         self,
@@ -257,6 +276,11 @@ BadRecord: TypeAlias = tuple[int, int, int, BadKind, bytes, bytes, bytes]
 class Chunk:
     """Some rows of a text, parsed."""
 
+    # a chunk of named examples: call end_examples after the last one
+    @staticmethod
+    def of_examples() -> Chunk: ...
+    def add_example(self, x: Any) -> None: ...
+    def end_examples(self) -> None: ...
     @property
     def named(self) -> bool: ...
     # whether it was parsed from text, not read from a cache

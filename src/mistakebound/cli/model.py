@@ -15,8 +15,10 @@ from mistakebound.cli.options import FILES, reading_options, source_of
 from mistakebound.cli.output import as_flag, note
 from mistakebound.data.labels import plain_label
 from mistakebound.learners.explanation import CONSTANT
+from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import load
 from mistakebound.learners.panel import Panel
+from mistakebound.models.container import is_zip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +53,9 @@ def predict(
     is an error. So is a table that lacks a column that the model learned from, unless --ignore names that column. The
     label column may be missing; in a table without a header, only if it was the last column.
 
-    Control characters in a label are written as escapes (a newline as \n), so each example has exactly one line.
+    Control characters in a label are written as escapes (a newline as \n), so each example has exactly one line. For a
+    model of a MultilabelPanel, the line has all predicted labels, separated by commas. With --scores, the probability
+    of each label of the model follows, as label:probability.
 
     \b
     Examples:
@@ -62,10 +66,14 @@ def predict(
     """
     from mistakebound.runs import predictions  # noqa: PLC0415 - "--help" needs none of it
 
-    learner = load(model)
-    source = source_of(files, options, learner)
+    learner = load_any(model)
     out = click.open_file("-", "w")
-    found = predictions.predict(source, learner, out, scores=scores, probabilities=probabilities, csv=csv)
+    if isinstance(learner, Learner):
+        source = source_of(files, options, learner)
+        found = predictions.predict(source, learner, out, scores=scores, probabilities=probabilities, csv=csv)
+    else:
+        refuse_for_sets(probabilities=probabilities, csv=csv)
+        found = predictions.predict_sets(source_of(files, options, learner.reading_panel), learner, out, scores=scores)
     show_remarks(found.remarks)
     if 2 * found.unknown > found.rounds:
         note(
@@ -81,13 +89,41 @@ def show_remarks(remarks: Iterable[Remark]) -> None:
             note(remark.text(as_flag))
 
 
+def refuse_for_sets(**chosen: bool) -> None:
+    """Raise UsageError for options that a model of sets of labels does not have."""
+    for name in (name for name, value in chosen.items() if value):
+        message = f"--{name} is not valid for a MultilabelPanel; --scores writes the probability of each label"
+        raise click.UsageError(message)
+
+
 of_class = click.option(
     "--class",
     "of_class",
     metavar="LABEL",
     help="For a panel or a multiclass perceptron: show the logit or score of this label. By default, the positive "
-    "label; with several classes, the predicted one.",
+    "label; with several classes, the predicted one. Needed for a MultilabelPanel.",
 )
+
+
+def load_any(path: str) -> Any:
+    """Return the linear learner or the MultilabelPanel of a model file."""
+    if not is_zip(path):
+        return load(path)
+    from mistakebound.learners.multilabel_file import load as load_multilabel  # noqa: PLC0415 - few files have it
+
+    return load_multilabel(path)
+
+
+def load_one(path: str, label: Any) -> tuple[Learner, Any]:
+    """Return the learner of a model file, and the label to explain; of a MultilabelPanel, the panel of the label."""
+    learner = load_any(path)
+    if isinstance(learner, Learner):
+        return learner, label
+    if label not in learner.panels:
+        listed = ", ".join(map(str, learner.panels))
+        message = f"{path} has a panel for each of several labels: set --class to one of them ({listed})"
+        raise click.UsageError(message)
+    return learner.panels[label], True
 
 
 def label_of(text: str | None) -> Any:
@@ -130,7 +166,7 @@ def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_
     """
     from mistakebound.learners.explain import explained_labels, weights_and_constant  # noqa: PLC0415 - it needs numpy
 
-    learner, label = load(model), label_of(of_class)
+    learner, label = load_one(model, label_of(of_class))
     labels = explained_labels(learner) if label is None else [label]
     found = [(each, *weights_and_constant(learner, label=each, zero_based=zero_based)) for each in labels]
     if as_json:
@@ -197,9 +233,9 @@ def explain(
     """
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
-    learner = load(model)
+    learner, label = load_one(model, label_of(of_class))
     reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
-    found = explanations(learner, reader, line, label=label_of(of_class))
+    found = explanations(learner, reader, line, label=label)
     shown_so_far = 0
     for each in islice(found, first if line is None else 1):
         separator = "\n" if shown_so_far else ""

@@ -112,9 +112,7 @@ class LinearPlay:
         """
         engine = self.engine
         if (width is None) != engine.named:
-            has, got = ("names", "positions") if engine.named else ("positions", "names")
-            message = f"this {learner} has features with {has}; examples with {got} cannot be mixed in"
-            raise StreamError(message, kind="names and positions")
+            raise mixed_features(learner, named=engine.named)
         if width != engine.width and not engine.growing:
             message = f"X has {width} features, but {learner} is expecting {engine.width} features as input"
             raise StreamError(message)
@@ -223,11 +221,7 @@ class LinearPlay:
             ended, going = ("examples", "labels") if x is END else ("labels", "examples")
             message = f"there are fewer {ended} than {going}"
             raise StreamError(message)
-        if not (is_named(x) or is_empty(x)):
-            if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
-                self.require(0, learner)
-            message = f"a named example must be a dict, or a set or list of names, got {type(x).__name__}"
-            raise StreamError(message)
+        check_named(x, learner)
 
     def _ledger_of_named(self, before: Counts, positive: list[bool], labels: list[Any]) -> Ledger:
         """Return the ledger of rounds that were learned one by one, without those that other threads learned meanwhile.
@@ -338,3 +332,20 @@ class LinearPlay:
     def intercept(self) -> float:
         """Return the score of an example without features."""
         return self.engine.intercept()
+
+
+def check_named(x: Any, learner: str) -> None:
+    """Raise StreamError unless an example has named features; ``learner`` is the name of a class, for the message."""
+    if is_named(x) or is_empty(x):
+        return
+    if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
+        raise mixed_features(learner, named=True)
+    message = f"a named example must be a dict, or a set or list of names, got {type(x).__name__}"
+    raise StreamError(message)
+
+
+def mixed_features(learner: str, *, named: bool) -> StreamError:
+    """Return the error for an example with names if features have positions, or the reverse."""
+    has, got = ("names", "positions") if named else ("positions", "names")
+    message = f"this {learner} has features with {has}; examples with {got} cannot be mixed in"
+    return StreamError(message, kind="names and positions")

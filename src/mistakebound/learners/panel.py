@@ -12,7 +12,15 @@ from mistakebound.data.labels import plain_label
 from mistakebound.errors import InputError, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
-from mistakebound.learners.panel_members import Members, class_name, fresh, joined_to, named_apart, split_members
+from mistakebound.learners.panel_members import (
+    Members,
+    class_name,
+    fresh,
+    joined_to,
+    members,
+    named_apart,
+    split_members,
+)
 from mistakebound.learners.panel_options import (
     check_abstain,
     check_cut,
@@ -124,7 +132,7 @@ class Panel(Learner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    members = Members()
+    members = Members(members)
 
     # ------------------------------------------------------------------ results of the members
 
@@ -337,7 +345,7 @@ class Panel(Learner):
         refuse_decisions(self)
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
-        check_threads(self.threads)  # raises for a value that is not valid
+        _ = self.thread_count  # raises for a value that is not valid
         from mistakebound.learners.class_play import new_play  # noqa: PLC0415 - few have several classes
 
         play = new_play(mask_of(own), 0 if growing else width, self._keep_bytes(), labels, growing=growing)
@@ -368,7 +376,7 @@ class Panel(Learner):
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]
-        threads = check_threads(self.threads)
+        threads = self.thread_count
         self._engine_type = LearnerEngine
         if others:
             from mistakebound.play.joined_engine import JoinedEngine  # noqa: PLC0415 - few panels have such members
@@ -402,7 +410,7 @@ class Panel(Learner):
             self._play = ClassPlay(cast("ClassEngine", engine), self._labels)
         else:
             with suppress(OptionError):  # set_params may have set a value that only the next fit checks
-                engine.core.use_threads(check_threads(self.threads))
+                engine.core.use_threads(self.thread_count)
             super()._restore(engine)
         play = self._current_play()
         with suppress(OptionError):
@@ -415,3 +423,8 @@ class Panel(Learner):
         if is_new and not self.several and self.threads is None and processors() <= 2 and chunk.is_parsed:
             play.engine.core.use_threads(1)  # the other processor parses the text
         return play
+
+    @property
+    def thread_count(self) -> int:
+        """How many threads learn."""
+        return check_threads(self.threads)

@@ -13,7 +13,7 @@ from mistakebound.learners.learner import Learner
 from mistakebound.rules.panel_members import MEMBERS, MOST_JOINED, ROSTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mistakebound.learners.panel import Panel
     from mistakebound.play.engine import LearnerEngine
@@ -35,8 +35,11 @@ class Member(NamedTuple):
 class Members:
     """The attribute ``members`` of a panel: setting it stores the parameter, reading it returns a method."""
 
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
     def __get__(self, panel: Any, _: Any = None) -> Any:
-        return self if panel is None else partial(members, panel)
+        return self if panel is None else partial(self.method, panel)
 
     def __set__(self, panel: Any, value: Any) -> None:
         vars(panel)["members"] = value

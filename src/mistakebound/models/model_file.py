@@ -12,7 +12,8 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 6: also panels of several classes, and multiclass Perceptrons, which have tensors of their own
   (``class_state``, ``perceptron_state``); the former have ``confidence`` and ``measured`` in their state, which the
   first files of this format lack; and ``weighted`` in the state of a learner: whether rounds had weights, so
-  that counts are sums of weights.
+  that counts are sums of weights; and ``earlier`` in that of a panel of one of several labels: the rounds before the
+  first one with its label, which it has counted.
 """
 
 from __future__ import annotations

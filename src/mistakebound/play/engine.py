@@ -126,7 +126,7 @@ class LearnerEngine:
             **self._members(),
         )
 
-    def _members(self) -> dict[str, int]:
+    def _members(self) -> dict[str, Any]:
         """Return which members a panel has; empty for a linear rule."""
         return {"members": int(self.rule.members), "joined": int(self.rule.joined)} if is_panel(self.rule) else {}
 

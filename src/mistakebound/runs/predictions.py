@@ -16,6 +16,7 @@ from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
 from mistakebound.learners.sklearn import more_likely
 from mistakebound.learners.sklearn import probabilities as probabilities_of_scores
+from mistakebound.rules.panel_members import EVEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.remarks import Remark
+    from mistakebound.learners.multilabel import MultilabelPanel
     from mistakebound.learners.prediction import PredictedPart
     from mistakebound.play.ledger import Ledger
 
@@ -224,5 +226,28 @@ def predict(
                 table.writerows(zip(*columns, strict=True))
             else:
                 out.file.writelines(in_tabs(*columns))
+            out.file.flush()
+    return Predicted(rounds, unknown, reader.report.remarks)
+
+
+def predict_sets(
+    source: Source, learner: MultilabelPanel, to: str | PathLike[str] | IO[str], *, scores: bool = False
+) -> Predicted:
+    """Write the predicted labels of each example of a source, one line for each: labels are separated by commas.
+
+    The parameters are those of ``predict``. With ``scores``, each label of the learner with its probability follows.
+    """
+    rounds = unknown = 0
+    names = list(label_lines(learner.panels))
+    reader = learner.reading_panel.open_stream(source, labels_needed=False, warn=False)
+    with predictions_file(to) as out:
+        for chances, unknown_here in learner.probabilities_of_parts(reader):
+            rounds += len(chances)
+            unknown += unknown_here
+            for row in chances.tolist():
+                found = [",".join(name for name, p in zip(names, row, strict=True) if p > EVEN)]
+                if scores:
+                    found += [f"{name}:{p:.6g}" for name, p in zip(names, row, strict=True)]
+                out.file.write("\t".join(found) + "\n")
             out.file.flush()
     return Predicted(rounds, unknown, reader.report.remarks)
