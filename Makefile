@@ -86,6 +86,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_panel.py
 	$(BIN)/python benchmarks/bench_accuracy.py
 	$(BIN)/python benchmarks/bench_class_speed.py
+	$(BIN)/python benchmarks/bench_multilabel.py
 	$(BIN)/python benchmarks/bench_class_memory.py
 	$(BIN)/python benchmarks/bench_classes.py
 	$(BIN)/python benchmarks/bench_tables.py

@@ -7,8 +7,9 @@ random labels. The rows by which all classes have been seen are learned first, a
 non-zeros have no pairs of features.
 
 Whole processes learn the same VW text with ten classes: the Panel, and Vowpal Wabbit with --oaa 10, in one setting each
-of logistic and hinge loss, and with all pairs of features (-q ::). Names have the value 1. The time is that of all
-processors (user and system), because both use several threads. "ratio" is the time of Vowpal Wabbit divided by ours.
+of logistic, hinge and its default (squared) loss, and with all pairs of features (-q ::). Names have the value 1. Each
+process runs with all cores and with one; the least of its turns counts. "processor" is the user and system time with
+all cores; "one core" and "all cores" are elapsed times. "ratio" is the time of Vowpal Wabbit divided by ours.
 --quick runs everything once on few rows; its times mean nothing.
 """
 
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from class_streams import numbered, prepared
+from processes import on_one_core
 
 import mistakebound as mb
 from mistakebound.bench.peers import installed, process
@@ -41,18 +43,28 @@ LOGISTIC = ["--loss_function", "logistic"]
 PEERS = {
     "VW, logistic": LOGISTIC,
     "VW, hinge": ["--loss_function", "hinge"],
+    "VW, squared": [],
     "VW with pairs": [*LOGISTIC, "-q", "::"],
 }
+WAYS = ("processor", "one core", "all cores")
 PROGRAM = "import sys, mistakebound as mb; mb.Panel().run(mb.Source(sys.argv[1]))"
 QUICK = {"rows": 300, "repeats": 1}
 
 
-def linear_stream(rows: int, size: int, classes: int, features: int = FEATURES) -> tuple[Any, np.ndarray]:
-    """Return rows of `size` fields, each with a frequent and many rare values, and labels of a linear target."""
-    rng = np.random.default_rng(0)
+def linear_rows(rows: int, size: int, features: int = FEATURES, rng: np.random.Generator | None = None) -> Any:
+    """Return rows of `size` fields, each with a frequent and many rare values."""
+    rng = rng or np.random.default_rng(0)
     width = features // size
     index = (rng.random((rows, size)) ** 2 * width).astype(np.int64) + np.arange(size) * width
-    X = sp.csr_matrix((np.ones(index.size), index.ravel(), np.arange(0, index.size + 1, size)), shape=(rows, features))
+    return sp.csr_matrix(
+        (np.ones(index.size), index.ravel(), np.arange(0, index.size + 1, size)), shape=(rows, features)
+    )
+
+
+def linear_stream(rows: int, size: int, classes: int, features: int = FEATURES) -> tuple[Any, np.ndarray]:
+    """Return rows of `size` fields, and labels of a linear target."""
+    rng = np.random.default_rng(0)
+    X = linear_rows(rows, size, features, rng)
     y = (X @ rng.standard_normal((features, classes))).argmax(axis=1)
     y[rng.random(rows) < 0.05] = rng.integers(classes)
     y[: WARM * classes] = np.arange(WARM * classes)[:rows] % classes
@@ -101,29 +113,32 @@ def write_digits(path: Path, rows: int) -> None:
             out.write(f"{y[r] + 1} | {' '.join(f'p{j}:{value:g}' for j, value in cells)}\n")
 
 
-def processor_seconds(work: Callable[[], object]) -> float:
-    """Return the user and system time of the processes that some work starts and waits for."""
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the processor time (user and system) and the elapsed time of a process that some work starts."""
 
     def spent() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    before = spent()
+    before, start = spent(), time.perf_counter()
     work()
-    return spent() - before
+    return spent() - before, time.perf_counter() - start
 
 
-def least_seconds(turns: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the least processor time of each contender; their turns are interleaved."""
-    best = dict.fromkeys(turns, float("inf"))
+def least_seconds(turns: Mapping[str, tuple[str | Path, ...]], repeats: int) -> dict[str, dict[str, float]]:
+    """Return the least time of each contender, for each way to measure it; their turns are interleaved."""
+    best = {way: dict.fromkeys(turns, float("inf")) for way in WAYS}
     for _ in range(repeats):
-        for name, work in turns.items():
-            best[name] = min(best[name], processor_seconds(work))
+        for name, command in turns.items():
+            processor, elapsed = seconds(partial(process, *command))
+            _, alone = seconds(partial(on_one_core, *command))
+            for way, spent in zip(WAYS, (processor, alone, elapsed), strict=True):
+                best[way][name] = min(best[way][name], spent)
     return best
 
 
 def whole_processes(rows: int, repeats: int) -> None:
-    """Print the processor time of processes that learn ten classes from a file."""
+    """Print the times of processes that learn ten classes from a file."""
     with tempfile.TemporaryDirectory() as folder:
         files = {
             "200 names a row": (Path(folder, "200.vw"), partial(linear_stream, rows // 4, 200, 10, 20_000)),
@@ -134,24 +149,23 @@ def whole_processes(rows: int, repeats: int) -> None:
             write_named(path, *make())
         digits = Path(folder, "digits.vw")
         write_digits(digits, rows // 4)
-        print("\n| µs a row | Panel | " + " | ".join(f"{name} | ratio" for name in PEERS) + " |")
-        print("|---" * (2 + 2 * len(PEERS)) + "|")
+        print("\n| µs a row | | Panel | " + " | ".join(f"{name} | ratio" for name in PEERS) + " |")
+        print("|---" * (3 + 2 * len(PEERS)) + "|")
         for what, path in {**{what: path for what, (path, _) in files.items()}, "digits, repeated": digits}.items():
             count = sum(1 for _ in path.open())
-            turns = {"Panel": partial(process, sys.executable, "-c", PROGRAM, path)}
-            pairs = ["VW with pairs"] if what.startswith(("30", "digits")) else []
-            for name in ["VW, logistic", "VW, hinge", *pairs]:
-                turns[name] = partial(process, *VW, path, *PEERS[name])
-            best = least_seconds(turns, repeats)
-            cells = [f"{best['Panel'] / count * 1e6:.1f}"]
-            for name in PEERS:
-                seconds = best.get(name)
-                cells += (
-                    ["–", "–"]
-                    if seconds is None
-                    else [f"{seconds / count * 1e6:.1f}", f"{seconds / best['Panel']:.2f}×"]
-                )
-            print(f"| {what} | " + " | ".join(cells) + " |", flush=True)
+            turns: dict[str, tuple[str | Path, ...]] = {"Panel": (sys.executable, "-c", PROGRAM, path)}
+            pairs = what.startswith(("30", "digits"))
+            for name, options in PEERS.items():
+                if pairs or name != "VW with pairs":
+                    turns[name] = (*VW, path, *options)
+            for way, best in least_seconds(turns, repeats).items():
+                cells = [f"{best['Panel'] / count * 1e6:.1f}"]
+                for name in PEERS:
+                    spent = best.get(name)
+                    cells += (
+                        ["–", "–"] if spent is None else [f"{spent / count * 1e6:.1f}", f"{spent / best['Panel']:.2f}×"]
+                    )
+                print(f"| {what} | {way} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main() -> None:

@@ -20,51 +20,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from check_panel_fidelity import DATA, module
+from class_streams import PUBLIC, public_streams
 
 from mistakebound._core import Engine
 from mistakebound.panel.class_counts import LEAST_FOURTHS, ClassCounts
 from mistakebound.panel.class_reference import ClassReferencePanel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-SETS = ("digits", "digits_shuffled", "iris", "wine", "kdd99")
-ORDERS, KDD_ROWS = 5, 100_000
 TOLERANCE = 1e-8
-Stream = tuple[Any, Any]
-
-
-def streams(name: str, data: Path) -> Iterator[Stream]:
-    """Yield the streams of a data set: rows, and labels numbered by first appearance."""
-    if name == "kdd99":
-        import pandas as pd
-
-        X, _ = module(data / "loaders.py").kdd99_10pct()
-        path = data / "kdd99_10pct" / "kddcup.data_10_percent.gz"
-        yield prepared(X[:KDD_ROWS], pd.read_csv(path, header=None, usecols=[41], nrows=KDD_ROWS)[41])
-        return
-    import sklearn.datasets
-
-    X, y = getattr(sklearn.datasets, f"load_{name.split('_', maxsplit=1)[0]}")(return_X_y=True)
-    if name == "digits":
-        yield prepared(X, y)
-    else:
-        for seed in (1,) if name == "digits_shuffled" else range(ORDERS):
-            order = np.random.default_rng(seed).permutation(len(y))
-            yield prepared(X[order], y[order])
-
-
-def prepared(X: Any, y: Any) -> Stream:
-    rows = sp.csr_matrix(X, dtype=np.float64)
-    rows.eliminate_zeros()
-    rows.sort_indices()
-    seen: dict[Any, int] = {}
-    return rows, np.array([seen.setdefault(label, len(seen)) for label in y], dtype=np.int32)
 
 
 def play(X: Any, labels: Any) -> tuple[float, float]:
@@ -140,7 +106,7 @@ def recipe_of(path: Path, folder: Path, precision: str) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="*", default=SETS)
+    parser.add_argument("sets", nargs="*", default=PUBLIC)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--rounds", type=int, default=2000)
     given = parser.parse_args()
@@ -156,7 +122,7 @@ def main() -> None:
 def check(recipe: Any, double: Any, name: str, data: Path, most_rounds: int) -> bool:
     """Print how the Panel compares with the recipe on a data set, and return whether it agrees."""
     rounds, own, wanted, seconds, worst = 0, np.zeros(2), np.zeros(2), 0.0, 0.0
-    for X, labels in streams(name, data):
+    for X, labels in public_streams(name, data, scaled=False):
         start = time.perf_counter()
         own += play(X, labels)
         seconds += time.perf_counter() - start

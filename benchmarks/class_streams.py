@@ -39,11 +39,11 @@ def kdd_labels(data: Path) -> list[str]:
         return [line.rstrip().rpartition(",")[2] for line in islice(lines, KDD_ROWS)]
 
 
-def public_streams(name: str, data: Path) -> Iterator[Stream]:
+def public_streams(name: str, data: Path, *, scaled: bool = True) -> Iterator[Stream]:
     """Yield the orders of a public stream. Only kdd99 needs the data folder; the others are sets of scikit-learn.
 
-    The values of digits are divided by 16, their maximum. The columns of iris and wine have mean 0 and variance 1 over
-    all rows, because Vowpal Wabbit makes several times as many mistakes on the columns as they are.
+    If ``scaled``, the values of digits are divided by 16, their maximum, and the columns of iris and wine have mean 0
+    and variance 1 over all rows, because Vowpal Wabbit makes several times as many mistakes on the columns as they are.
     """
     if name == "kdd99":
         yield prepared(loaders(data).kdd99_10pct()[0][:KDD_ROWS], kdd_labels(data))
@@ -51,7 +51,8 @@ def public_streams(name: str, data: Path) -> Iterator[Stream]:
     import sklearn.datasets
 
     X, y = getattr(sklearn.datasets, f"load_{name.split('_', maxsplit=1)[0]}")(return_X_y=True)
-    X = X / 16 if name.startswith("digits") else (X - X.mean(axis=0)) / X.std(axis=0)
+    if scaled:
+        X = X / 16 if name.startswith("digits") else (X - X.mean(axis=0)) / X.std(axis=0)
     if name == "digits":
         yield prepared(X, y)
     else:

@@ -247,3 +247,11 @@ def test_tables_are_skipped_without_their_data(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert f"elec2          skipped: {tmp_path / 'elec2' / 'elec2_data.dat.gz'} does not exist" in done.stdout
     assert "there is no set 'elec3'; the sets are a9a, elec2" in run("bench_tables.py", "--sets", "elec3").stderr
+
+
+def test_several_labels_are_measured_beside_separate_panels() -> None:
+    done = run("bench_multilabel.py", "--quick")
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if re.match(r"\| \d+, \d+ \|", line)]
+    assert [line.split(" |")[0] for line in rows] == ["| 30, 5", "| 30, 50", "| 75, 5", "| 75, 50"]
+    assert done.stdout.count("labels, 500 names |") == 2

@@ -114,7 +114,7 @@ def test_every_option_that_a_page_names_exists(page: str) -> None:
     known = (
         all_options() | {"--n", "--r"} | {f"--{size}" for name in mb.lab.names() for size in mb.lab.get(name).defaults}
     )
-    known |= {name for path in programs for name in re.findall(r'"(--[a-z-]+)"', path.read_text(encoding="utf-8"))}
+    known |= {name for path in programs for name in re.findall(r'"(--[a-z_-]+)"', path.read_text(encoding="utf-8"))}
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", TEXTS[page])) <= known
 
 

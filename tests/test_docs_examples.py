@@ -25,6 +25,7 @@ WRITTEN = {
         "access.mb",
         "model.mb",
     },
+    "tables.md": {"flowers.csv", "flowers.mb", "flowers.html", "new.csv", "rose.html", "rose.mb", "plants.csv"},
     "certificates.md": {"cert.json"},
     "experts.md": {"mixed.csv", "load.png", "load.json", "mixer.mb", "load.html", "weights.csv"},
     "forecasters.md": {"rain.png", "rain.json"},

@@ -43,9 +43,10 @@ class ClassBindings {
         .def("score_chunk_classes", &score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
         .def("learn_named_class", &learn_named, "x"_a, "label"_a, "weight"_a = 1.0)
         .def("score_named_class", &score_named, "x"_a)
-        .def("tell_named_class", &tell_named, "x"_a, "label"_a, "prediction"_a, "probability"_a, "brier"_a, "updates"_a, "weight"_a = 1.0)
+        .def("tell_named_class", &tell_named, "x"_a, "label"_a, "prediction"_a, "confidence"_a, "probability"_a, "brier"_a, "updates"_a,
+             "weight"_a = 1.0)
         .def("tell_csr_classes", &tell_csr, "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "label"_a, "prediction"_a,
-             "probability"_a, "brier"_a, "updates"_a, "weight"_a = 1.0)
+             "confidence"_a, "probability"_a, "brier"_a, "updates"_a, "weight"_a = 1.0)
         .def("class_count", [](Locked& self) {
           const auto lock = self.take();
           return classes_of(self).classes();
@@ -185,20 +186,21 @@ class ClassBindings {
   static std::int32_t learn_named(Locked& self, nb::handle x, std::int32_t label, double weight) {
     return learn(self, x, label, weight, std::nullopt);
   }
-  static EarlierClass earlier_of(std::int32_t prediction, double probability, double brier, std::int64_t updates) {
-    if (!(probability > 0 && probability <= 1) || !(brier >= 0 && brier <= 2))
-      throw nb::value_error("probability must be above 0 and at most 1, and brier between 0 and 2");
-    return {prediction, std::fmax(probability, 1e-300), brier, updates};
+  static EarlierClass earlier_of(std::int32_t prediction, double confidence, double probability, double brier, std::int64_t updates) {
+    if (!(confidence >= 0 && confidence <= 1) || !(probability > 0 && probability <= 1) || !(brier >= 0 && brier <= 2))
+      throw nb::value_error("confidence must be between 0 and 1, probability above 0 and at most 1, and brier between 0 and 2");
+    return {prediction, confidence, std::fmax(probability, 1e-300), brier, updates};
   }
-  static std::int32_t tell_named(Locked& self, nb::handle x, std::int32_t label, std::int32_t prediction, double probability, double brier,
-                                 std::int64_t updates, double weight) {
-    return learn(self, x, label, weight, earlier_of(prediction, probability, brier, updates));
+  static std::int32_t tell_named(Locked& self, nb::handle x, std::int32_t label, std::int32_t prediction, double confidence,
+                                 double probability, double brier, std::int64_t updates, double weight) {
+    return learn(self, x, label, weight, earlier_of(prediction, confidence, probability, brier, updates));
   }
   static nb::tuple tell_csr(Locked& self, Array<std::int64_t> indptr, Array<std::int64_t> index, Array<double> value, std::int32_t label,
-                            std::int32_t prediction, double probability, double brier, std::int64_t updates, double weight) {
+                            std::int32_t prediction, double confidence, double probability, double brier, std::int64_t updates,
+                            double weight) {
     const auto row = self.csr(indptr, index, value);
     if (row.rows != 1) throw nb::value_error("the matrix must have one row");
-    const EarlierClass earlier = earlier_of(prediction, probability, brier, updates);
+    const EarlierClass earlier = earlier_of(prediction, confidence, probability, brier, updates);
     std::int32_t made = -1;
     ClassLabels labels{&label, &made};
     labels.weight = &weight;
@@ -251,6 +253,7 @@ class ClassBindings {
     all["mistakes"] = play.record.false_positives;
     all["first_seen"] = play.first_seen();
     all["overrides"] = play.overrides();
+    all["measured"] = play.of_classes.measured;
     all["log_loss"] = play.of_classes.log_loss;
     all["brier"] = play.of_classes.brier;
     all["confusion"] = confusion_of(play.of_classes);

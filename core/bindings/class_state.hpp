@@ -38,11 +38,12 @@ inline nb::tuple class_tuple(const panel::ClassState& state, const ClassRecord& 
   all.append(record.log_loss);
   all.append(record.brier);
   all.append(confusion_of(record));
+  all.append(record.measured);
   return nb::tuple(all);
 }
 
 inline panel::ClassState class_state_of(const nb::tuple& parts) {
-  constexpr std::size_t arrays = 16, of_record = 4;
+  constexpr std::size_t arrays = 16, of_record = 5;
   if (parts.size() != arrays + of_record) throw std::invalid_argument("the stored state has a wrong number of parts");
   panel::ClassState state;
   std::size_t next = 0;

@@ -17,6 +17,7 @@
 #include "bindings/class_bindings.hpp"
 #include "bindings/class_state.hpp"
 #include "bindings/explain_bindings.hpp"
+#include "bindings/label_bindings.hpp"
 #include "bindings/lock.hpp"
 #include "bindings/named_example.hpp"
 #include "bindings/read_bindings.hpp"
@@ -31,16 +32,13 @@ using Weights = std::optional<Array<double>>;  // of rows; None: all are 1
 
 PyObject* named_fault_type = nullptr;  // _core.NamedFault(kind, name, of_sum): the exception for a fault in a named example
 
-// The fault of a batch, or None.
-nb::object fault_of(const Stop& stop) { return stop.fault == Fault::none ? nb::none() : nb::cast(stop); }
-
 class LockedEngine {
  public:
   LockedEngine(const std::string& rule, double parameter, double threshold, bool strict, double update_margin, double bias,
                bool named, std::size_t width, std::size_t limit_bytes, bool growing, std::uint32_t members, std::size_t joined,
-               std::size_t threads)
-      : engine_(rule, parameter, settings_of(threshold, strict, update_margin, bias, named, width, growing, members, joined, threads),
-                limit_bytes) {}
+               std::size_t threads, bool shared = false)
+      : engine_(rule, parameter,
+                settings_of(threshold, strict, update_margin, bias, named, width, growing, members, joined, threads, shared), limit_bytes) {}
   // A panel of several classes.
   LockedEngine(const Settings& settings, std::size_t limit_bytes) : engine_(ClassPlay::id, 0, settings, limit_bytes) {}
 
@@ -54,6 +52,9 @@ class LockedEngine {
   void without_gil(Work work) {
     lock_.without_gil(work);
   }
+  Lock& lock() { return lock_; }
+  // The fault of a batch, or None.
+  static nb::object fault_of(const Stop& stop) { return stop.fault == Fault::none ? nb::none() : nb::cast(stop); }
 
   template <class Batch>
   nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions,
@@ -77,6 +78,7 @@ class LockedEngine {
   nb::tuple play_locked(Rounds rounds, const More&... more) {
     Stop stop;
     const auto lock = lock_.take();
+    check_alone();
     nb::tuple before = measured_counts();  // under the same lock, so that no other thread plays rounds in between
     lock_.without_gil([&] { stop = rounds(); });
     return nb::make_tuple(stop.row, fault_of(stop), before, measured_counts(), more...);
@@ -151,6 +153,7 @@ class LockedEngine {
   bool learn_named(nb::handle x, int label, double weight) {
     const Borrowed example(*this, x);
     const auto lock = lock_.take([&] { example->copy_names(); });  // other threads may change x while this one waits
+    check_alone();
     const Engine::UseWeights of_row(engine_, weight == 1 ? nullptr : &weight);
     bool positive = false;
     std::size_t at = 0;
@@ -163,6 +166,7 @@ class LockedEngine {
   bool tell_named(nb::handle x, int label, bool positive, double score, std::int64_t updates, double weight) {
     const Borrowed example(*this, x);
     const auto lock = lock_.take([&] { example->copy_names(); });
+    check_alone();
     const Engine::UseEarlier use(engine_, {positive, score, updates});
     const Engine::UseWeights of_row(engine_, weight == 1 ? nullptr : &weight);
     std::size_t at = 0;
@@ -375,6 +379,7 @@ class LockedEngine {
     if (ClassGame* const game = engine_.class_game(); game != nullptr) {
       const auto parts = nb::cast<nb::tuple>(state[2]);
       restore_record(parts, classes ? 16 : 2, game->classes(), game->of_classes);
+      if (classes) game->of_classes.measured = nb::cast<std::int64_t>(parts[20]);
       if (perceptron) restore_kept(parts, game->classes(), game->of_classes);
     }
     Record& r = engine_.record();
@@ -432,6 +437,11 @@ class LockedEngine {
   }
 
  private:
+  // The panel of a label must not learn a row that the panels of other labels do not learn.
+  void check_alone() const {
+    if (engine_.is_shared() || (engine_.panel() != nullptr && engine_.settings().shared))
+      throw nb::value_error("this panel learns with the panels of other labels: use the MultilabelPanel, or a copy of this panel");
+  }
   // Call `work` with the core of a panel of two or of several classes.
   template <class Work>
   auto with_panel(Work work) -> decltype(work(std::declval<const panel::ClassCore&>())) {
@@ -440,9 +450,10 @@ class LockedEngine {
     throw nb::value_error("this engine is not a panel");
   }
   static Settings settings_of(double threshold, bool strict, double update_margin, double bias, bool named, std::size_t width,
-                              bool growing, std::uint32_t members, std::size_t joined, std::size_t threads) {
+                              bool growing, std::uint32_t members, std::size_t joined, std::size_t threads, bool shared) {
     Settings settings{threshold, strict, update_margin, bias, named, width, growing};
     settings.members = members, settings.joined = joined, settings.threads = threads;
+    settings.shared = shared;
     return settings;
   }
 
@@ -571,9 +582,10 @@ void bind_engine(nb::module_& m) {
   m.def("rules", [] { return flags_of(Rules{}); });
   nb::class_<LockedEngine> engine(m, "Engine", "A linear rule with its weights, feature names, and the record of its rounds.");
   engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool, std::uint32_t,
-                      std::size_t, std::size_t>(),
+                      std::size_t, std::size_t, bool>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
-             "limit_bytes"_a, "growing"_a = false, "members"_a = 0xffff, "joined"_a = 0, "threads"_a = 1);
+             "limit_bytes"_a, "growing"_a = false, "members"_a = 0xffff, "joined"_a = 0, "threads"_a = 1,
+             "shared"_a = false);
   add_csr<std::int32_t, float>(engine);
   add_csr<std::int32_t, double>(engine);
   add_csr<std::int64_t, float>(engine);
@@ -582,6 +594,7 @@ void bind_engine(nb::module_& m) {
   add_dense<double>(engine);
   ClassBindings<LockedEngine>::bind(engine);
   ExplainBindings<LockedEngine>::bind(engine);
+  LabelBindings<LockedEngine>::bind(engine);
   engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a, "weight"_a = 1.0)
       .def("score_named", &LockedEngine::score_named, "x"_a)
       .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a, "weight"_a = 1.0)

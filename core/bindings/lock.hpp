@@ -41,18 +41,23 @@ class Lock {
   std::unique_lock<std::mutex> take() {
     return take([] {});
   }
+  // While an object of this class exists, the owner of the lock is being changed. The caller must hold the lock.
+  class Changing {
+   public:
+    explicit Changing(Lock& lock) : lock_(lock) { lock_.working_ = true; }
+    ~Changing() { lock_.working_ = false; }
+    Changing(const Changing&) = delete;
+    Changing& operator=(const Changing&) = delete;
+
+   private:
+    Lock& lock_;
+  };
   // Call `work`, which changes the object, without the GIL. The caller must hold the lock.
   template <class Work>
   void without_gil(Work work) {
     nanobind::gil_scoped_release release;
-    working_ = true;
-    try {
-      work();
-    } catch (...) {
-      working_ = false;
-      throw;
-    }
-    working_ = false;
+    const Changing now(*this);
+    work();
   }
 
  private:

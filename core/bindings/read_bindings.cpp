@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/named_example.hpp"
 #include "memory/memory.hpp"
 #include "read/cache.hpp"
 #include "read/reader.hpp"
@@ -181,6 +182,24 @@ void bind_reading(nb::module_& m) {
         parsed->is_parsed = false;
         return parsed.release();
       }, nb::rv_policy::take_ownership, "packed"_a)
+      // A chunk of named examples of Python, one after the other. Reading them may run Python code.
+      .def_static("of_examples", [] {
+        static const auto spares = std::make_shared<Spares>();
+        auto parsed = std::make_unique<HeldParsed>(spares);
+        parsed->named = true;
+        parsed->is_parsed = false;
+        return parsed.release();
+      }, nb::rv_policy::take_ownership)
+      .def("add_example", [](HeldParsed& self, nb::handle x) {
+        static thread_local NamedExample example;
+        NamedExample now = std::exchange(example, NamedExample());
+        now.read(x);
+        for (std::size_t k = 0; k < now.size; ++k) self.chunk.add({}, now.name[k], now.value[k]);
+        self.chunk.end_row({}, 0);
+        now.clear();
+        example = std::move(now);
+      }, "x"_a)
+      .def("end_examples", [](HeldParsed& self) { self.chunk.prepare(true); })
       .def_prop_ro("width", [](const HeldParsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
       .def("line", [checked_row](const HeldParsed& self, std::size_t row) { return self.chunk.line[checked_row(self, row)]; }, "row"_a)
       .def_prop_ro("row_lines", [view](nb::handle self) { return view(nb::cast<const HeldParsed&>(self).chunk.line, self); })

@@ -41,20 +41,19 @@ struct alignas(32) EightFloats {
   float at[lanes];
 };
 
-class Block {
+// The rows of a block without their labels, and the views of x that all members share.
+class Rows {
  public:
   static constexpr std::size_t most_rows = 32;
   static constexpr std::size_t look_ahead = 120;  // places
 
   std::size_t rows() const { return rows_; }
-  bool full() const { return rows_ == most_rows; }
   void clear() { rows_ = used_ = 0; }
 
   // Add a row that stays where it is until the block is played. `more`: indices after the row that can be read.
-  void add(const std::int32_t* index, const float* value, std::size_t size, std::size_t more, float largest, std::int8_t y,
-           double of_row = 1) {
+  void add(const std::int32_t* index, const float* value, std::size_t size, std::size_t more, float largest) {
     place_[rows_] = {index, value, 0, size, more, largest, false};
-    close(index + size / lanes * lanes, value + size / lanes * lanes, y, of_row);
+    close(index + size / lanes * lanes, value + size / lanes * lanes);
   }
   // Add a row by copying it. The caller writes its non-zeros to the three arrays, then calls `added`.
   struct Arrays {
@@ -67,11 +66,11 @@ class Block {
     if (needed > index_.size()) index_.resize(needed), value_.resize(needed), token_.resize(needed);
     return {index_.data() + used_, value_.data() + used_, token_.data() + used_};
   }
-  void added(std::size_t size, float largest, bool with_tokens, std::int8_t y, double of_row = 1) {
+  void added(std::size_t size, float largest, bool with_tokens) {
     place_[rows_] = {nullptr, nullptr, used_, size, 0, largest, with_tokens};
     const std::size_t last = used_ + size / lanes * lanes;
     used_ += size;
-    close(index_.data() + last, value_.data() + last, y, of_row);
+    close(index_.data() + last, value_.data() + last);
   }
 
   Row row(std::size_t r) const {
@@ -90,16 +89,12 @@ class Block {
             last_value_[r].at};
   }
 
-  std::int8_t label[most_rows];
-  double weight[most_rows];  // what the members learn from a row is multiplied by it
-  // From the first group of members for the others: x divided by its largest size, the same times how rare the feature is, one
+  // From the first group of members (or from views that labels share) for the others: x divided by its largest size, the same times how rare the feature is, one
   // over the lengths of both, and a bit for each place whether its feature is frequent (of rows that need it).
   float* scaled(std::size_t r) { return scaled_.data()[groups_[r]].at; }
   float* rare(std::size_t r) { return rare_.data()[groups_[r]].at; }
   std::uint8_t* frequent(std::size_t r) { return frequent_.data() + groups_[r]; }
   double norm[most_rows], rarity_norm[most_rows];
-  double* scores(std::size_t r) { return scores_[r].at; }
-  Verdict verdict[most_rows];
   std::size_t features = 0;  // of the learner when the last row was added
 
  private:
@@ -111,7 +106,7 @@ class Block {
     bool tokens;
   };
 
-  void close(const std::int32_t* index, const float* value, std::int8_t y, double of_row) {
+  void close(const std::int32_t* index, const float* value) {
     const std::size_t left = place_[rows_].size % lanes, groups = groups_[rows_] + place_[rows_].size / lanes + 1;
     std::int32_t* const to = last_index_[rows_];
     float* const values = last_value_[rows_].at;
@@ -120,18 +115,10 @@ class Block {
       values[k] = k < left ? value[k] : k == left ? 1.0f : 0.0f;
     }
     if (groups > scaled_.size()) scaled_.resize(groups), rare_.resize(groups), frequent_.resize(groups);
-    label[rows_] = y;
-    weight[rows_] = of_row;
     groups_[++rows_] = groups;
   }
 
-  // Of the members, and of those that joined from outside.
-  struct alignas(32) Scores {
-    double at[most_members] = {};
-  };
-
   std::size_t rows_ = 0, used_ = 0;
-  Scores scores_[most_rows];
   Place place_[most_rows];
   std::size_t groups_[most_rows + 1] = {};  // groups of the rows before
   std::int32_t last_index_[most_rows][lanes];
@@ -141,6 +128,56 @@ class Block {
   Table<std::uint64_t> token_;
   Table<EightFloats> scaled_, rare_;
   Table<std::uint8_t> frequent_;
+};
+
+// Rows with their labels, scores and predictions.
+class Block {
+ public:
+  static constexpr std::size_t most_rows = Rows::most_rows;
+  using Arrays = Rows::Arrays;
+
+  Block() = default;
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // Use these rows from now on. Labels, scores and predictions remain its own.
+  void share(Rows& rows) { of_ = &rows; }
+  std::size_t rows() const { return of_->rows(); }
+  bool full() const { return rows() == most_rows; }
+  void clear() { of_->clear(); }
+  void add(const std::int32_t* index, const float* value, std::size_t size, std::size_t more, float largest, std::int8_t y,
+           double of_row = 1) {
+    label[rows()] = y, weight[rows()] = of_row;
+    of_->add(index, value, size, more, largest);
+  }
+  Arrays room_for(std::size_t size) { return of_->room_for(size); }
+  void added(std::size_t size, float largest, bool with_tokens, std::int8_t y, double of_row = 1) {
+    label[rows()] = y, weight[rows()] = of_row;
+    of_->added(size, largest, with_tokens);
+  }
+  Row row(std::size_t r) const { return of_->row(r); }
+
+  std::int8_t label[most_rows];
+  double weight[most_rows];  // what the members learn from a row is multiplied by it
+  float* scaled(std::size_t r) { return of_->scaled(r); }
+  float* rare(std::size_t r) { return of_->rare(r); }
+  std::uint8_t* frequent(std::size_t r) { return of_->frequent(r); }
+  double& norm(std::size_t r) { return of_->norm[r]; }
+  double& rarity_norm(std::size_t r) { return of_->rarity_norm[r]; }
+  double* scores(std::size_t r) { return scores_[r].at; }
+  Verdict verdict[most_rows];
+  std::size_t features() const { return of_->features; }
+  void set_features(std::size_t count) { of_->features = count; }
+
+ private:
+  // Of the members, and of those that joined from outside.
+  struct alignas(32) Scores {
+    double at[most_members] = {};
+  };
+
+  Scores scores_[most_rows];
+  Rows own_;
+  Rows* of_ = &own_;
 };
 
 }  // namespace mistakebound::panel

@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "memory/table.hpp"
 #include "panel/block.hpp"
 #include "panel/parts.hpp"
 #include "panel/roster.hpp"
 #include "panel/state.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel {
 
@@ -16,6 +18,26 @@ namespace mistakebound::panel {
 struct Prefetched {
   const float* first;
   std::ptrdiff_t places;
+};
+
+// What is kept of a feature for views that several labels share.
+struct Seen {
+  float scale;         // largest |x| so far
+  std::int32_t count;  // rows with it
+};
+// The views of rows that panels of several labels share, computed once for all of them (shared_views.hpp).
+class ViewsCore {
+ public:
+  virtual ~ViewsCore() = default;
+  virtual std::size_t size() const = 0;  // features
+  virtual void reserve(std::size_t features) = 0;
+  virtual void resize(std::size_t features) = 0;
+  virtual Seen& feature(std::ptrdiff_t i) = 0;
+  virtual double& rounds() = 0;
+  virtual std::shared_ptr<Table<Moments>> moments() const = 0;
+  virtual void use_moments(std::shared_ptr<Table<Moments>> moments) = 0;
+  // Write the views of rows to them, and their slots to `slots`, and learn what the views of later rows need.
+  virtual void look(Rows& rows, SlotsOfRows& slots) = 0;
 };
 
 class Core {
@@ -38,6 +60,13 @@ class Core {
   virtual void play_first(Block& block) = 0;  // score and learn by the first and the third group of members
   virtual void play_rest(Block& block) = 0;   // by the others; it extends the table that only they use
   virtual void combine(Block& block) = 0;     // predict from the scores
+  // For panels of several labels on the same rows (shared_core.hpp); the memory must be laid out for one thread.
+  virtual void copy_to(ViewsCore& views) = 0;  // make these views, which are new, continue those of this panel
+  // Use the moments of these views from now on. Rounds and rows that the views have counted, and this panel has not, count as rows
+  // without its label. Throws std::invalid_argument if the panel has counted more.
+  virtual void share(ViewsCore& views) = 0;
+  // Like `play`, for a block whose rows have shared views and use these slots.
+  virtual void play_shared(Block& block, const SlotsOfRows& slots) = 0;
   // Predict one row without learning.
   virtual Verdict predict(Block& block, std::size_t row) = 0;
   // The same, and what the parts of the row add to the scores.

@@ -28,11 +28,15 @@ class FeatureTable {
     each_table([features](auto& table) { table.resize(before_features + features); });
     for (const std::int32_t i : {constant_index, padding_index}) {
       if (first(i)[scale] != 0) return;
-      const float sum = i == constant_index ? first_sum : 1;
-      first(i)[scale] = second(i)[arow_variance] = 1;
-      second(i)[implicit_sum] = second(i)[adagrad_sum] = sum;
-      if (with_third_) third(i)[hinge_sum] = sum;
+      first(i)[scale] = 1;
+      start(i, i == constant_index ? first_sum : 1);
     }
+  }
+  // Set the numbers of the second and the third group that do not start at 0.
+  void start(std::ptrdiff_t i, float sum = first_sum) {
+    second(i)[arow_variance] = 1;
+    second(i)[implicit_sum] = second(i)[adagrad_sum] = sum;
+    if (with_third_) third(i)[hinge_sum] = sum;
   }
   void reserve(std::size_t features) {
     each_table([features](auto& table) { table.reserve(before_features + features); });

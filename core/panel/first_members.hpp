@@ -15,6 +15,14 @@
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
+// The views of eight places: x divided by its largest size so far, how rare a feature is (1 for the constant), and which features
+// are frequent. `after`: in how many rows each of them occurs, with this one; `round`: the number of this row, from 1 on.
+MISTAKEBOUND_INLINE Floats scaled_by(Floats value, Floats scale_before) { return value / most(scale_before, size(value)); }
+MISTAKEBOUND_INLINE Floats rarity(Floats after, float round, Whole is_feature) {
+  return choose(is_feature, ln((after + round) / after), eight(1));
+}
+MISTAKEBOUND_INLINE std::uint8_t frequent_places(Floats after, float round) { return places(after * 4.0f >= round - 1.0f); }
+
 class FirstMembers {
  public:
   template <class Visit>
@@ -23,17 +31,17 @@ class FirstMembers {
   }
 
   // Score a row without changing what is kept: changes are made in the scratch of the row, which `learn` writes back. `third`:
-  // what to prefetch of the third group, or null.
-  template <Layout L>
+  // what to prefetch of the third group, or null. `Shared`: whether the block has the views of the row already.
+  template <Layout L, bool Shared = false>
   void score(const Row& x, FeatureTable& features, const Third* third, Block& block, std::size_t r) {
     fetching_ = {features.first(0), third};
     if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
     for (std::size_t k = 0; k < lanes; ++k) tail_[k] = (x.groups - 1) * lanes + k < x.size ? -1 : 0;
     double* const scores = block.scores(r);
-    score_bets<L>(x, features.first(0), block.scaled(r), scores);
-    score_counts<L>(x, block.scaled(r), block.rare(r), block.frequent(r), scores);
-    block.norm[r] = norm_;
-    block.rarity_norm[r] = rarity_norm_;
+    if constexpr (Shared) norm_ = block.norm(r);
+    score_bets<L, Shared>(x, features.first(0), block.scaled(r), scores);
+    score_counts<L, Shared>(x, block.scaled(r), block.rare(r), block.frequent(r), scores);
+    if constexpr (!Shared) block.norm(r) = norm_, block.rarity_norm(r) = rarity_norm_;
   }
 
   // What each place of the row that was scored last adds to the scores.
@@ -60,6 +68,10 @@ class FirstMembers {
     to.of(x.size, bayes) = to.of(x.size, list) = base.prior;
   }
 
+  // Count rounds without the label that were played before this panel began.
+  void count_earlier(double rounds) { negatives_ += rounds, rounds_ += rounds; }
+  double rounds() const { return rounds_; }
+  bool with_fractions() const { return with_fractions_; }
   // Whether some counts of features are not whole.
   void set_with_fractions(bool some) { with_fractions_ = some; }
 
@@ -126,9 +138,10 @@ class FirstMembers {
   // The constant and the padding are not features: they are not counted.
   MISTAKEBOUND_INLINE Whole is_feature(const Row& x, std::size_t g) const { return load(g + 1 == x.groups ? tail_ : every_); }
 
-  template <Layout L>
+  template <Layout L, bool Shared>
   void score_bets(const Row& x, float* table, float* scaled, double* scores) {
-    Floats squares = eight(0), z_coin = eight(0), z_eg = eight(0);
+    [[maybe_unused]] Floats squares = eight(0);
+    Floats z_coin = eight(0), z_eg = eight(0);
     Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
       fetch<L, FeatureTable::first_stride<L>, 0, 3, 0, 2>(x, g, fetching_);
@@ -138,10 +151,15 @@ class FirstMembers {
       Floats a[half_floats];
       gather(group->record, a);
       const Floats v = load(x.value_of(g));
+      Floats u;
+      if constexpr (Shared) {
+        u = load(scaled + g * lanes);
+      } else {
+        u = scaled_by(v, a[scale]);
+        squares = fused(u, u, squares);
+        store(scaled + g * lanes, u);
+      }
       a[scale] = most(a[scale], size(v));
-      const Floats u = v / a[scale];
-      squares = fused(u, u, squares);
-      store(scaled + g * lanes, u);
       const Floats most_bet = most(a[coin_most], eight(least_bet));
       const Floats w = clip((a[coin_sum] * (most_bet + a[coin_reward])) / (most_bet * (a[coin_size] + most_bet)), largest_weight);
       store(group->bet, w);
@@ -151,7 +169,7 @@ class FirstMembers {
       for (std::size_t f = 0; f < half_floats; ++f) store(group->at[f], a[f]);
     }
     // The norm factors out of the sums; the constant has added the 1.
-    norm_ = 1 / std::sqrt(static_cast<double>(sum(squares)));
+    if constexpr (!Shared) norm_ = 1 / std::sqrt(static_cast<double>(sum(squares)));
     scores[coin] = norm_ * sum(z_coin);
     scores[eg] = norm_ * .5 * sum(z_eg);
   }
@@ -171,28 +189,31 @@ class FirstMembers {
   }
 
   // What follows from the counts: how rare a feature is, and its evidence for naive Bayes and the decision list.
-  template <Layout L>
-  void score_counts(const Row& x, const float* scaled, float* of_rarity, std::uint8_t* frequent, double* scores) {
+  template <Layout L, bool Shared>
+  void score_counts(const Row& x, const float* scaled, [[maybe_unused]] float* of_rarity, [[maybe_unused]] std::uint8_t* frequent, double* scores) {
     const Base base = base_now();
-    const auto round = static_cast<float>(rounds_ + 1);
-    const bool wide = x.size > most_for_pairs && x.size <= most_for_tokens;
-    Floats rare_squares = eight(0), z_bayes = eight(0), fourths = eight(0), fifths = eight(0);
+    [[maybe_unused]] const auto round = static_cast<float>(rounds_ + 1);
+    [[maybe_unused]] const bool wide = x.size > most_for_pairs && x.size <= most_for_tokens;
+    [[maybe_unused]] Floats rare_squares = eight(0);
+    Floats z_bayes = eight(0), fourths = eight(0), fifths = eight(0);
     const Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
       fetch<L, FeatureTable::first_stride<L>, 3, 6, 2, 4>(x, g, fetching_);
       const Floats u = load(scaled + g * lanes), plus = counts(group->at[positives]), minus = counts(group->at[negatives]);
-      const Floats count = plus + minus, after = count + 1.0f;
-      const Floats rare = u * choose(is_feature(x, g), ln((after + round) / after), eight(1));
-      rare_squares = fused(rare, rare, rare_squares);
-      store(of_rarity + g * lanes, rare);
+      if constexpr (!Shared) {
+        const Floats count = plus + minus, after = count + 1.0f;
+        const Floats rare = u * rarity(after, round, is_feature(x, g));
+        rare_squares = fused(rare, rare, rare_squares);
+        store(of_rarity + g * lanes, rare);
+        if (wide) frequent[g] = frequent_places(after, round);
+      }
       const Floats r = evidence(plus, minus, base);
       z_bayes = fused(size(u), r, z_bayes);
       const Floats square = r * r, fourth = square * square;
       fourths += fourth;
       fifths = fused(fourth, r, fifths);
-      if (wide) frequent[g] = places(after * 4.0f >= round - 1.0f);
     }
-    rarity_norm_ = 1 / std::sqrt(static_cast<double>(sum(rare_squares)));
+    if constexpr (!Shared) rarity_norm_ = 1 / std::sqrt(static_cast<double>(sum(rare_squares)));
     scores[bayes] = base.prior + sum(z_bayes) / larger(1, static_cast<double>(x.size) / 24);
     const double total = sum(fourths);
     scores[list] = base.prior + (total > 0 ? sum(fifths) / total : 0);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "experts/lanes.hpp"
+#include "panel/half.hpp"
 #include "panel/state.hpp"
 #include "rules/elementary.hpp"
 
@@ -37,8 +38,6 @@ MISTAKEBOUND_INLINE Floats fused_away(Floats a, Floats b, Floats c) {
 MISTAKEBOUND_INLINE std::uint8_t places(Whole m) { return static_cast<std::uint8_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(m))); }
 MISTAKEBOUND_INLINE Floats floor(Floats v) { return reinterpret_cast<Floats>(_mm256_floor_ps(reinterpret_cast<__m256>(v))); }
 #else
-using Half = float __attribute__((vector_size(16)));
-using HalfWhole = std::int32_t __attribute__((vector_size(16)));
 struct Whole {
   HalfWhole low, high;
 };
@@ -72,51 +71,25 @@ MISTAKEBOUND_ON_BITS(<<)
 MISTAKEBOUND_ON_BITS(>>)
 #undef MISTAKEBOUND_ON_BITS
 MISTAKEBOUND_INLINE Floats& operator+=(Floats& a, Floats b) { return a = a + b; }
-MISTAKEBOUND_INLINE Whole bits(Floats v) { return {reinterpret_cast<HalfWhole>(v.low), reinterpret_cast<HalfWhole>(v.high)}; }
-MISTAKEBOUND_INLINE Floats number(Whole v) { return {reinterpret_cast<Half>(v.low), reinterpret_cast<Half>(v.high)}; }
-MISTAKEBOUND_INLINE Half choose(HalfWhole m, Half yes, Half no) {
-  return reinterpret_cast<Half>((reinterpret_cast<HalfWhole>(yes) & m) | (reinterpret_cast<HalfWhole>(no) & ~m));
-}
+MISTAKEBOUND_INLINE Whole bits(Floats v) { return {bits(v.low), bits(v.high)}; }
+MISTAKEBOUND_INLINE Floats number(Whole v) { return {number(v.low), number(v.high)}; }
 MISTAKEBOUND_INLINE Floats choose(Whole m, Floats yes, Floats no) {
   return {choose(m.low, yes.low, no.low), choose(m.high, yes.high, no.high)};
 }
-MISTAKEBOUND_INLINE Floats to_floats(Whole v) {
-  return {__builtin_convertvector(v.low, Half), __builtin_convertvector(v.high, Half)};
-}
+MISTAKEBOUND_INLINE Floats to_floats(Whole v) { return {to_floats(v.low), to_floats(v.high)}; }
 MISTAKEBOUND_INLINE Floats most(Floats a, Floats b) {
-  return {choose(a.low > b.low, a.low, b.low), choose(a.high > b.high, a.high, b.high)};
+  return {most(a.low, b.low), most(a.high, b.high)};
 }
 MISTAKEBOUND_INLINE Floats least(Floats a, Floats b) {
-  return {choose(a.low < b.low, a.low, b.low), choose(a.high < b.high, a.high, b.high)};
-}
-MISTAKEBOUND_INLINE Half root(Half v) {
-  return Half{__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
+  return {least(a.low, b.low), least(a.high, b.high)};
 }
 MISTAKEBOUND_INLINE Floats root(Floats v) { return {root(v.low), root(v.high)}; }
-// ab + c, rounded once. A product of two float32 is exact in float64. If its sum with c is not, its last bit is set to 1, so that
-// rounding it again to float32 gives the right result (rounding to odd).
-inline float fused(float a, float b, float c) {
-#if defined(__x86_64__) && !defined(__FMA__)
-  const double product = static_cast<double>(a) * static_cast<double>(b), wide = c, sum = product + wide;
-  const double back = sum - product, error = (product - (sum - back)) + (wide - back);
-  auto bits_of_sum = std::bit_cast<std::uint64_t>(sum);
-  if (error != 0 && (bits_of_sum & 1U) == 0) bits_of_sum += (error > 0) == (sum > 0) ? 1U : ~std::uint64_t{0};
-  return static_cast<float>(std::bit_cast<double>(bits_of_sum));
-#else
-  return __builtin_fmaf(a, b, c);
-#endif
-}
-MISTAKEBOUND_INLINE Half fused(Half a, Half b, Half c) {
-  return Half{fused(a[0], b[0], c[0]), fused(a[1], b[1], c[1]), fused(a[2], b[2], c[2]), fused(a[3], b[3], c[3])};
-}
 MISTAKEBOUND_INLINE Floats fused(Floats a, Floats b, Floats c) { return {fused(a.low, b.low, c.low), fused(a.high, b.high, c.high)}; }
 MISTAKEBOUND_INLINE Floats fused_away(Floats a, Floats b, Floats c) {
   return {fused(-a.low, b.low, c.low), fused(-a.high, b.high, c.high)};
 }
 MISTAKEBOUND_INLINE std::uint8_t places(Whole m) {
-  unsigned found = 0;
-  for (int j = 0; j < 4; ++j) found |= (m.low[j] != 0 ? 1U : 0U) << j | (m.high[j] != 0 ? 1U : 0U) << (j + 4);
-  return static_cast<std::uint8_t>(found);
+  return static_cast<std::uint8_t>(places(m.low) | places(m.high) << 4);
 }
 // Of moderate numbers only: those that a 32-bit integer holds.
 MISTAKEBOUND_INLINE Half floor(Half v) {
@@ -138,8 +111,13 @@ MISTAKEBOUND_INLINE Whole load(const std::int32_t* p) {
 }
 MISTAKEBOUND_INLINE void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
 MISTAKEBOUND_INLINE Floats eight(float v) { return v - Floats{}; }
-MISTAKEBOUND_INLINE Floats size(Floats v) { return number(bits(v) & 0x7fffffff); }
-MISTAKEBOUND_INLINE Floats clip(Floats v, float limit) { return most(least(v, eight(limit)), eight(-limit)); }
+// The following functions are for eight numbers and for four.
+template <class V>
+MISTAKEBOUND_INLINE V every(float v) { return v - V{}; }
+template <class V>
+MISTAKEBOUND_INLINE V size(V v) { return number(bits(v) & 0x7fffffff); }
+template <class V>
+MISTAKEBOUND_INLINE V clip(V v, float limit) { return most(least(v, every<V>(limit)), every<V>(-limit)); }
 
 // −1 in each place whose bit is set.
 MISTAKEBOUND_INLINE Whole mask_of(unsigned places) {
@@ -175,37 +153,46 @@ MISTAKEBOUND_INLINE float sum(Floats v) {
 }
 
 // ab + c with a number for one or two of them.
-MISTAKEBOUND_INLINE Floats fused(Floats a, float b, Floats c) { return fused(a, eight(b), c); }
-MISTAKEBOUND_INLINE Floats fused(Floats a, Floats b, float c) { return fused(a, b, eight(c)); }
-MISTAKEBOUND_INLINE Floats fused(Floats a, float b, float c) { return fused(a, eight(b), eight(c)); }
+template <class V>
+MISTAKEBOUND_INLINE V fused(V a, float b, V c) { return fused(a, every<V>(b), c); }
+template <class V>
+MISTAKEBOUND_INLINE V fused(V a, V b, float c) { return fused(a, b, every<V>(c)); }
+template <class V>
+MISTAKEBOUND_INLINE V fused(V a, float b, float c) { return fused(a, every<V>(b), every<V>(c)); }
 
 // ln x of a positive normal number, exactly 0 at 1. With x = 2^e·m, m from √½ to √2, and s = (m − 1)/(m + 1), which is below
 // 0.172: ln m = 2(s + s³/3 + s⁵/5 + s⁷/7 + …), of which the next term is below 3e-8.
-MISTAKEBOUND_INLINE Floats ln(Floats x) {
-  const Whole e = (bits(x) - 0x3f3504f3) >> 23;
-  const Floats m = number(bits(x) - (e << 23)), s = (m - 1.0f) / (m + 1.0f), z = s * s;
-  const Floats sum = fused(z, fused(z, 2.0f / 7, 2.0f / 5), 2.0f / 3), exponent = to_floats(e);
+template <class V>
+MISTAKEBOUND_INLINE V ln(V x) {
+  const auto e = (bits(x) - 0x3f3504f3) >> 23;
+  const V m = number(bits(x) - (e << 23)), s = (m - 1.0f) / (m + 1.0f), z = s * s;
+  const V sum = fused(z, fused(z, 2.0f / 7, 2.0f / 5), 2.0f / 3), exponent = to_floats(e);
   return fused(exponent, 0.693359375f, fused(exponent, -2.12194440e-4f, fused(s * z, sum, s + s)));
 }
 
 // sinh(z + d) for w = sinh z and |d| ≤ ½, by the addition formula w·cosh d + √(1 + w²)·sinh d.
-MISTAKEBOUND_INLINE Floats sinh_moved(Floats w, Floats d) {
-  const Floats d2 = d * d;
-  const Floats sinh = d * fused(d2, fused(d2, fused(d2, 1.0f / 5040, 1.0f / 120), 1.0f / 6), 1.0f);
-  const Floats cosh = fused(d2, fused(d2, fused(d2, 1.0f / 720, 1.0f / 24), 0.5f), 1.0f);
+template <class V>
+MISTAKEBOUND_INLINE V sinh_moved(V w, V d) {
+  const V d2 = d * d;
+  const V sinh = d * fused(d2, fused(d2, fused(d2, 1.0f / 5040, 1.0f / 120), 1.0f / 6), 1.0f);
+  const V cosh = fused(d2, fused(d2, fused(d2, 1.0f / 720, 1.0f / 24), 0.5f), 1.0f);
   return fused(w, cosh, root(fused(w, w, 1.0f)) * sinh);
 }
 
 // The same for steps of any length.
-inline Floats sinh_moved_far(Floats w, Floats d) {
-  float from[lanes], by[lanes], moved[lanes];
+template <class V>
+inline V sinh_moved_far(V w, V d) {
+  constexpr std::size_t count = sizeof(V) / sizeof(float);
+  float from[count], by[count], moved[count];
   store(from, w), store(by, d), store(moved, sinh_moved(w, d));
-  for (std::size_t j = 0; j < lanes; ++j) {
+  for (std::size_t j = 0; j < count; ++j) {
     if (!(__builtin_fabsf(by[j]) > .5f)) continue;
     const double step = by[j], e = exp_of(step > 60 ? 60 : step < -60 ? -60 : step), z = from[j];
     moved[j] = static_cast<float>(z * (.5 * (e + 1 / e)) + __builtin_sqrt(1 + z * z) * (.5 * (e - 1 / e)));
   }
-  return load(moved);
+  V to;
+  __builtin_memcpy(&to, moved, sizeof to);
+  return to;
 }
 
 // Whether all values are between 1e-30 and 1e30 in size; `largest` is the largest size.

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "memory/table.hpp"
-#include "panel/block.hpp"
 #include "panel/doubles.hpp"
 #include "panel/floats.hpp"
 #include "panel/parts.hpp"
-#include "panel/slot_numbers.hpp"
 #include "panel/state.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -22,73 +21,39 @@ class Interactions {
  public:
   static constexpr double least_gradient = .001;
 
-  Interactions() {
-    slots_.resize(slot_count + 1);
-    resize(0);
-  }
+  Interactions() { slots_.resize(slot_count + 1); }
 
-  void resize(std::size_t features) { moments_.resize(before_features + features); }
-  void reserve(std::size_t features) { moments_.reserve(before_features + features); }
-  float* moments(std::ptrdiff_t i) { return (moments_.data() + before_features)[i].at; }
-  const float* moments(std::ptrdiff_t i) const { return (moments_.data() + before_features)[i].at; }
-
-  // Score a row without changing what is kept. `frequent` is only read for rows of more than 48 non-zeros.
-  void score(const Row& x, const std::uint8_t* frequent, double* scores) {
-    used_.clear();
-    moved_count_ = 0;
-    if (x.size <= most_for_pairs) {
-      make_tokens<true>(x, frequent, [&](std::size_t k, float interval) { add_token(x, k, interval); });
-      used_.make_all();
-    } else if (x.size <= most_for_tokens) {
-      make_tokens<false>(x, frequent, [&](std::size_t k, float interval) { add_token(x, k, interval); });
-      used_.make_singles();
-    }
+  // Score a row, which uses these slots.
+  void score(const UsedSlots& used, double* scores) const {
     std::array<Sums, 3> sums;
-    for (std::size_t order = 0; order < 3; ++order) sums[order] = sum_slots(order);
-    const std::array<float, 3>& values = used_.values;
+    for (std::size_t order = 0; order < 3; ++order) sums[order] = sum_slots(used, order);
+    const std::array<float, 3>& values = used.values;
     scores[coin_pairs] = values[0] * sums[0].coin + values[1] * sums[1].coin;
     scores[adagrad_pairs] = values[0] * sums[0].adagrad + values[1] * sums[1].adagrad;
     scores[coin_triples] = values[2] * sums[2].coin;
     scores[adagrad_triples] = values[2] * sums[2].adagrad;
   }
 
-  // What each interaction of the row that was scored last adds to the scores.
-  void explain(const Row& x, const std::uint8_t* frequent, Parts& to) {
-    std::vector<std::int32_t> tokens;
-    const auto note = [&tokens](std::size_t k, float) { tokens.push_back(static_cast<std::int32_t>(k)); };
-    moved_count_ = 0;
-    if (x.size <= most_for_pairs)
-      make_tokens<true>(x, frequent, note);
-    else if (x.size <= most_for_tokens)
-      make_tokens<false>(x, frequent, note);
-    to.add_slots(tokens, used_.counts);
+  // What each interaction of a row adds to the scores. `tokens`: the places of its tokens.
+  void explain(const UsedSlots& used, const std::vector<std::int32_t>& tokens, Parts& to) const {
+    to.add_slots(tokens, used.counts);
     std::size_t slot = 0;
     for (std::size_t order = 0; order < 3; ++order)
-      for (std::size_t k = 0; k < used_.counts[order]; ++k, ++slot) {
-        const Slot& weights = slots_.data()[used_.orders[order][k]];
-        to.of_slot(slot, 0) = static_cast<double>(weights.coin_w) * static_cast<double>(used_.values[order]);
-        to.of_slot(slot, 1) = static_cast<double>(weights.adagrad_w) * static_cast<double>(used_.values[order]);
+      for (std::size_t k = 0; k < used.counts[order]; ++k, ++slot) {
+        const Slot& weights = slots_.data()[used.orders[order][k]];
+        to.of_slot(slot, 0) = static_cast<double>(weights.coin_w) * static_cast<double>(used.values[order]);
+        to.of_slot(slot, 1) = static_cast<double>(weights.adagrad_w) * static_cast<double>(used.values[order]);
       }
   }
 
-  // Learn the row that was scored last.
-  void learn(const Row& x, int label, double weight, const double* scores) {
-    for (std::size_t m = 0; m < moved_count_; ++m) {
-      float* record[lanes];
-      const std::int32_t* const at = x.index_of(moved_[m].group);
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < lanes; ++j) record[j] = moments(at[j]);
-      Floats after[4];
-#pragma GCC unroll 4
-      for (std::size_t f = 0; f < 4; ++f) after[f] = load(moved_[m].at[f]);
-      scatter_four(after, record);
-    }
+  // Learn a row with its scores.
+  void learn(const UsedSlots& used, int label, double weight, const double* scores) {
     const double y = label;
     alignas(32) double surprise[4];  // σ(−y·score)
     store(surprise, sigmoid(load(scores + coin_pairs) * -y));
     if (surprise[0] >= least_gradient || surprise[1] >= least_gradient)
-      for (std::size_t order = 0; order < 2; ++order) learn_slots(order, y * surprise[0] * weight, y * surprise[1] * weight);
-    if (surprise[2] >= least_gradient || surprise[3] >= least_gradient) learn_slots(2, y * surprise[2] * weight, y * surprise[3] * weight);
+      for (std::size_t order = 0; order < 2; ++order) learn_slots(used, order, y * surprise[0] * weight, y * surprise[1] * weight);
+    if (surprise[2] >= least_gradient || surprise[3] >= least_gradient) learn_slots(used, 2, y * surprise[2] * weight, y * surprise[3] * weight);
   }
 
   void copy(PanelState& to) const {
@@ -113,57 +78,11 @@ class Interactions {
   struct Sums {
     double coin, adagrad;
   };
-  // The moments of eight features after this row.
-  struct alignas(32) Moved {
-    float at[4][lanes];
-    std::size_t group;
-  };
-  // All features of a narrow row have tokens. Of a wide row only frequent features with several values have one: looking at
-  // the moments of rare features would cost a line of memory each.
-  // `add(k, interval)` is called for each of them.
-  template <bool Narrow, class Add>
-  void make_tokens(const Row& x, const std::uint8_t* frequent, Add add) {
-    for (std::size_t g = 0; g * lanes < x.size; ++g) {
-      const std::size_t here = std::min(lanes, x.size - g * lanes);
-      const unsigned features = (1U << here) - 1, used = Narrow ? features : features & frequent[g];
-      if (used == 0) continue;
-      const float* record[lanes];
-      const std::int32_t* const at = x.index_of(g);
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < lanes; ++j) record[j] = moments(at[j]);
-      Floats before[4];
-      gather_four(record, before);
-      const Floats count = count_of(before[0]), middle = before[1], around = before[2];
-      const Floats v = load(x.value_of(g)), off = v - middle;
-      const Whole first = count == 0.0f, single = first | ((around == 0.0f) & (off == 0.0f));
-      const Floats deviation = root(around / choose(first, eight(1), count));
-      const Whole differ = deviation > 0.0f;
-      const Floats z = choose(differ, off / choose(differ, deviation, eight(1)), choose(off > 0.0f, eight(3), eight(-3)));
-      float part[lanes];
-      store(part, choose(single, eight(0), floor(clip(z, 2.49f) * 2.0f) + 1000.0f));
-      const Whole move = mask_of(used);
-      const Floats moved = middle + off / (count + 1.0f);
-      Moved& after = moved_[moved_count_++];
-      after.group = g;
-      store(after.at[0], counted(before[0], move));
-      store(after.at[1], choose(move, moved, middle));
-      store(after.at[2], choose(move, least(around + off * (v - moved), eight(largest_spread)), around));
-      store(after.at[3], before[3]);
-      for (std::size_t j = 0; j < here; ++j) {
-        if (!Narrow && ((used >> j & 1U) == 0 || part[j] == 0)) continue;
-        add(g * lanes + j, part[j]);
-      }
-    }
-  }
-  MISTAKEBOUND_INLINE void add_token(const Row& x, std::size_t k, float interval) {
-    used_.add(x.token_of(k), static_cast<std::uint64_t>(interval));
-  }
-
   // Both weights of a slot lie side by side. Slot k goes to lane k mod 8.
-  Sums sum_slots(std::size_t order) const {
+  Sums sum_slots(const UsedSlots& used, std::size_t order) const {
     const Slot* const slots = slots_.data();
-    const std::uint32_t* const at = used_.orders[order].data();
-    const std::size_t count = used_.counts[order];
+    const std::uint32_t* const at = used.orders[order];
+    const std::size_t count = used.counts[order];
     std::size_t k = 0;
 #ifdef __SSE2__
     __m128 pairs[4] = {_mm_setzero_ps(), _mm_setzero_ps(), _mm_setzero_ps(), _mm_setzero_ps()};
@@ -189,13 +108,12 @@ class Interactions {
   }
 
   // Equal slots of a row get one update, if they are in the same group of eight: collisions are left alone.
-  void learn_slots(std::size_t order, double coin_gradient, double adagrad_gradient) {
-    const float x = used_.values[order];
+  void learn_slots(const UsedSlots& used, std::size_t order, double coin_gradient, double adagrad_gradient) {
+    const float x = used.values[order];
     const float g = static_cast<float>(coin_gradient) * x, size_g = std::fabs(g), floor = std::max(size_g, .5f * x);
     const float ga = static_cast<float>(adagrad_gradient) * x, squared = ga * ga, half = .5f * ga;
-    const std::size_t count = used_.counts[order];
-    std::uint32_t* const at = used_.orders[order].data();
-    std::fill_n(at + count, lanes - 1, static_cast<std::uint32_t>(slot_count));  // a slot that no feature has
+    const std::size_t count = used.counts[order];
+    const std::uint32_t* const at = used.orders[order];
     for (std::size_t k = 0; k < count; k += lanes) {
       float* record[lanes];
 #pragma GCC unroll 8
@@ -215,14 +133,7 @@ class Interactions {
     }
   }
 
-  static constexpr float largest_spread = 1e38f;
-
   Table<Slot> slots_;
-  Table<Moments> moments_;
-  // Of the row that was scored last.
-  std::array<Moved, most_for_tokens / lanes + 1> moved_;
-  std::size_t moved_count_ = 0;
-  SlotNumbers used_;
 };
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

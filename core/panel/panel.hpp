@@ -1,6 +1,7 @@
 // The panel: sixteen members score a row, the combiner predicts, and all learn. Twin of src/mistakebound/panel.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -13,9 +14,13 @@
 #include "panel/first_members.hpp"
 #include "panel/interactions.hpp"
 #include "panel/roster.hpp"
+#include "panel/row_checks.hpp"
 #include "panel/second_members.hpp"
+#include "panel/slot_numbers.hpp"
 #include "panel/state.hpp"
 #include "panel/third_members.hpp"
+#include "panel/tokens.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -47,7 +52,7 @@ class Panel final : public Core {
   void reserve(std::size_t features) override {
     if (features <= capacity_) return;
     table_.reserve(features);
-    interactions_.reserve(features);
+    tokens_.reserve(features);
     capacity_ = features;
   }
   void resize(std::size_t features) override {
@@ -58,23 +63,14 @@ class Panel final : public Core {
     return {table_.first(0), table_.layout() == Layout::two_threads_lean ? 8 : 16};
   }
   bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const override {
-    return regular_values(value, size, largest) && below(index, size, features());
+    return regular_row(index, value, size, features(), largest);
   }
-
   bool narrowed(const std::int32_t* index, const double* value, std::size_t size, float* to, float& largest) const override {
-    // The float64 values are checked, too: a value may be out of range before it is rounded, and in range afterwards.
-    int outside = 0;
-    for (std::size_t k = 0; k < size; ++k) {
-      const double of_value = __builtin_fabs(value[k]);
-      outside |= of_value < 1e-30 ? 1 : 0;
-      outside |= of_value > 1e30 ? 1 : 0;
-      to[k] = static_cast<float>(value[k]);
-    }
-    return outside == 0 && regular(index, to, size, largest);
+    return narrowed_row(index, value, size, to, features(), largest);
   }
 
   void play(Block& block) override {
-    interactions_.resize(block.features);
+    tokens_.resize(block.features());
     with_layout([&]<Layout L>() {
       for (std::size_t r = 0; r < block.rows(); ++r) {
         const Row x = block.row(r);
@@ -100,7 +96,7 @@ class Panel final : public Core {
     play_third(block);
   }
   void play_rest(Block& block) override {
-    interactions_.resize(block.features);
+    tokens_.resize(block.features());
     with_layout([&]<Layout L>() {
       for (std::size_t r = 0; r < block.rows(); ++r) {
         const Row x = block.row(r);
@@ -112,12 +108,50 @@ class Panel final : public Core {
   }
   void combine(Block& block) override { combiner_.play(block); }
 
+  void copy_to(ViewsCore& views) override {
+    if (first_.with_fractions()) throw std::invalid_argument("rounds with weights cannot be shared by several labels");
+    views.use_moments(tokens_.table());
+    views.resize(features());
+    views.rounds() = first_.rounds();
+    for (std::size_t i = 0; i < features(); ++i) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      views.feature(at) = {table_.first(at)[scale], count_of_feature(at)};
+    }
+  }
+  void share(ViewsCore& views) override {
+    if (table_.layout() != Layout::one_thread) throw std::logic_error("panels that share views must be laid out for one thread");
+    if (first_.with_fractions() || features() > views.size()) throw std::invalid_argument("a panel does not fit the panels of other labels");
+    const double earlier = views.rounds() - first_.rounds();
+    for (std::size_t i = 0; i < features(); ++i)
+      if (earlier < 0 || views.feature(static_cast<std::ptrdiff_t>(i)).count < count_of_feature(static_cast<std::ptrdiff_t>(i)))
+        throw std::invalid_argument("a panel has counted more rows than the panels of other labels");
+    resize(views.size());
+    tokens_.share(views.moments());
+    if (earlier == 0) return;
+    for (std::size_t i = 0; i < features(); ++i) count_earlier(static_cast<std::ptrdiff_t>(i), views.feature(static_cast<std::ptrdiff_t>(i)));
+    first_.count_earlier(earlier);
+  }
+  void play_shared(Block& block, const SlotsOfRows& slots) override {
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      const Row x = block.row(r);
+      constexpr Layout one = Layout::one_thread;
+      first_.template score<one, true>(x, table_, table_.large_thirds(), block, r);
+      second_.template score<one>(x, first_, table_, table_.large_thirds(), block, r);
+      second_.template learn<one>(x, first_, block, r);
+      first_.template learn<one>(x, block.label[r], block.weight[r], block.scaled(r), block.scores(r));
+    }
+    play_third(block);
+    for (std::size_t r = 0; r < block.rows(); ++r) play_slots(slots.row(r), block, r);
+    combine(block);
+  }
+
   Verdict predict(Block& block, std::size_t r) override {
-    interactions_.resize(block.features);
+    tokens_.resize(block.features());
     const Row x = block.row(r);
     with_layout([&]<Layout L>() { score<L>(x, nullptr, block, r); });
     score_third(x, block, r);
-    score_interactions(x, block, r);
+    tokens_.find(x, block.frequent(r), used_);
+    score_slots(used_.used(), block.scores(r));
     return block.verdict[r] = combiner_.predict(block.scores(r));
   }
 
@@ -127,8 +161,8 @@ class Panel final : public Core {
     to.start(x.size, 1);
     first_.explain(x, block.scaled(r), to);
     second_.explain(x, block, r, to);
-    if (table_.with_third()) third_.explain(x, block.scaled(r), block.norm[r], to);
-    interactions_.explain(x, block.frequent(r), to);
+    if (table_.with_third()) third_.explain(x, block.scaled(r), block.norm(r), to);
+    interactions_.explain(used_.used(), tokens_.places(x, block.frequent(r)), to);
     combiner_.explain(block.scores(r), to);
     to.logit = verdict.logit, to.prediction = verdict.positive ? 1 : 0, to.overridden = verdict.overridden;
     return verdict;
@@ -141,14 +175,14 @@ class Panel final : public Core {
 
   PanelState state() override {
     PanelState it;
-    interactions_.resize(features());
+    tokens_.resize(features());
     const auto append = [&it](const float* from, std::size_t count) { it.records.insert(it.records.end(), from, from + count); };
     const auto add = [&](std::ptrdiff_t i) {
       constexpr float none[third_floats] = {};
       append(table_.first(i), half_floats);
       append(table_.second(i), half_floats);
       append(table_.with_third() ? table_.third(i) : none, third_floats);
-      append(interactions_.moments(i), moment_floats);
+      append(tokens_.moments(i), moment_floats);
     };
     for (std::size_t i = 0; i < features(); ++i) {
       if (table_.first(static_cast<std::ptrdiff_t>(i))[scale] == 0) continue;  // it was never learned
@@ -169,7 +203,7 @@ class Panel final : public Core {
     if (from.records.size() != (from.features.size() + 1) * feature_floats)
       throw std::invalid_argument("the records of the features have a wrong size");
     resize(features);
-    interactions_.resize(features);
+    tokens_.resize(features);
     const float* next_float = from.records.data();
     const auto take_to = [&next_float](float* to, std::size_t floats) {
       if (to != nullptr) std::copy_n(next_float, floats, to);
@@ -179,7 +213,7 @@ class Panel final : public Core {
       take_to(table_.first(i), half_floats);
       take_to(table_.second(i), half_floats);
       take_to(table_.with_third() ? table_.third(i) : nullptr, third_floats);
-      take_to(interactions_.moments(i), moment_floats);
+      take_to(tokens_.moments(i), moment_floats);
     };
     bool with_fractions = false;
     for (const std::uint32_t i : from.features) {
@@ -224,27 +258,45 @@ class Panel final : public Core {
       const Row x = block.row(r);
       score_third(x, block, r);
       if (table_.with_third() && block.weight[r] != 0)
-        third_.learn(x, block.label[r], block.weight[r], block.scaled(r), block.norm[r], block.scores(r));
+        third_.learn(x, block.label[r], block.weight[r], block.scaled(r), block.norm(r), block.scores(r));
     }
   }
   void score_third(const Row& x, Block& block, std::size_t r) {
     double* const scores = block.scores(r);
     if (table_.with_third())
-      third_.score(x, table_, block.scaled(r), block.norm[r], scores);
+      third_.score(x, table_, block.scaled(r), block.norm(r), scores);
     else
       scores[hinge] = scores[sgd] = scores[winnow] = 0;
   }
   void play_interactions(Block& block) {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
-      score_interactions(x, block, r);
-      if (block.weight[r] != 0) interactions_.learn(x, block.label[r], block.weight[r], block.scores(r));
-      history_.learn(block.label[r] > 0);  // the sequence of the labels has no weights
+      tokens_.find(x, block.frequent(r), used_);
+      play_slots(used_.used(), block, r);
+      if (block.weight[r] != 0) tokens_.learn(x);
     }
   }
-  void score_interactions(const Row& x, Block& block, std::size_t r) {
-    interactions_.score(x, block.frequent(r), block.scores(r));
-    block.scores(r)[history] = history_.score();
+  void play_slots(const UsedSlots& used, Block& block, std::size_t r) {
+    score_slots(used, block.scores(r));
+    if (block.weight[r] != 0) interactions_.learn(used, block.label[r], block.weight[r], block.scores(r));
+    history_.learn(block.label[r] > 0);  // the sequence of the labels has no weights
+  }
+  void score_slots(const UsedSlots& used, double* scores) const {
+    interactions_.score(used, scores);
+    scores[history] = history_.score();
+  }
+
+  // In how many rows a feature occurred.
+  std::int32_t count_of_feature(std::ptrdiff_t i) {
+    return std::bit_cast<std::int32_t>(table_.first(i)[positives]) + std::bit_cast<std::int32_t>(table_.first(i)[negatives]);
+  }
+  // Count rows of a feature that were played before this panel began, and did not have its label.
+  void count_earlier(std::ptrdiff_t i, const Seen& seen_before) {
+    if (seen_before.scale == 0) return;
+    if (table_.first(i)[scale] == 0) table_.start(i);
+    table_.first(i)[scale] = seen_before.scale;
+    const std::int32_t more = seen_before.count - count_of_feature(i);
+    table_.first(i)[negatives] = std::bit_cast<float>(std::bit_cast<std::int32_t>(table_.first(i)[negatives]) + more);
   }
 
   template <class Visit>
@@ -265,6 +317,8 @@ class Panel final : public Core {
   alignas(pair) FirstMembers first_;
   ThirdMembers third_;
   alignas(pair) SecondMembers second_;
+  Tokens tokens_;
+  SlotNumbers used_;  // of the row that was scored last
   Interactions interactions_;
   History history_;
   alignas(pair) Combiner<Width> combiner_;

@@ -60,9 +60,9 @@ class SecondMembers {
     confidence_ = length_norm * length_norm * sum(variances);
     to_length_ = static_cast<float>(length_norm) * length_scale;
     double* const scores = block.scores(r);
-    scores[implicit] = block.norm[r] * sum(z_implicit);
+    scores[implicit] = block.norm(r) * sum(z_implicit);
     scores[arow] = length_norm * sum(z_arow);
-    scores[adagrad] = block.rarity_norm[r] * sum(z_adagrad);
+    scores[adagrad] = block.rarity_norm(r) * sum(z_adagrad);
     scores[ftrl] = sum(z_ftrl);
   }
 
@@ -76,9 +76,9 @@ class SecondMembers {
     for (std::size_t place = 0; place <= x.size; ++place) {
       const auto weight = [&](std::size_t field) { return static_cast<double>(groups_[place / lanes].at[field][place % lanes]); };
       const double u = scaled[place];
-      to.of(place, implicit) = weight(implicit_w) * u * block.norm[r];
+      to.of(place, implicit) = weight(implicit_w) * u * block.norm(r);
       to.of(place, arow) = weight(arow_w) * (value(place) / length);
-      to.of(place, adagrad) = weight(adagrad_w) * static_cast<double>(rare[place]) * block.rarity_norm[r];
+      to.of(place, adagrad) = weight(adagrad_w) * static_cast<double>(rare[place]) * block.rarity_norm(r);
       to.of(place, ftrl) = weight(ftrl_w) * u;
     }
   }
@@ -88,9 +88,9 @@ class SecondMembers {
   void learn(const Row& x, [[maybe_unused]] const FirstMembers& first, Block& block, std::size_t r) {
     const double y = block.label[r], weight = block.weight[r], *scores = block.scores(r);
     const Numbers<Four> surprise = numbers(sigmoid(four(scores[implicit], scores[adagrad], scores[ftrl], 0) * -y));  // σ(−y·score)
-    const auto norm = static_cast<float>(block.norm[r]);
+    const auto norm = static_cast<float>(block.norm(r));
     const float implicit_gradient = static_cast<float>(surprise.at[0]) * norm;
-    const float by_adagrad = static_cast<float>(y * surprise.at[1] * weight) * static_cast<float>(block.rarity_norm[r]);
+    const float by_adagrad = static_cast<float>(y * surprise.at[1] * weight) * static_cast<float>(block.rarity_norm(r));
     const auto by_ftrl = static_cast<float>(y * surprise.at[2] * weight);
     const double short_of = 1 - y * scores[arow];
     const float shrink = short_of > 0 ? static_cast<float>(1 / (confidence_ + .03)) : 0;

@@ -1,5 +1,6 @@
 // Which slots of the table of interactions a row uses: those of its tokens, of pairs and of triples of them.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -8,13 +9,15 @@
 
 #include "experts/lanes.hpp"
 #include "panel/state.hpp"
+#include "panel/used_slots.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
 // A token has three words: for singles, pairs and triples. Words are added, so the order of the features does not matter.
 class SlotNumbers {
  public:
-  std::array<std::vector<std::uint32_t>, 3> orders;  // slots of singles, pairs and triples, with room for `lanes` more
+  // Slots of singles, pairs and triples. After those of an order come `lanes` - 1 times the slot that no token has.
+  std::array<std::vector<std::uint32_t>, 3> orders;
   std::array<std::size_t, 3> counts{};
   std::array<float, 3> values{};  // of each slot of an order
 
@@ -23,6 +26,8 @@ class SlotNumbers {
     orders[1].resize(most_for_pairs * (most_for_pairs - 1) / 2 + lanes);
     orders[2].resize(most_for_triples * (most_for_triples - 1) * (most_for_triples - 2) / 6 + lanes);
   }
+
+  UsedSlots used() const { return {{orders[0].data(), orders[1].data(), orders[2].data()}, counts, values}; }
 
   void clear() {
     counts = {};
@@ -38,7 +43,7 @@ class SlotNumbers {
   }
   void make_singles() {
     hash(0x5bd1e995U, first_.data(), size_, orders[0].data());
-    counts[0] = size_;
+    end_order(0, size_);
     values = {size_ > 0 ? 1 / std::sqrt(static_cast<float>(size_)) : 0, 0, 0};
   }
   // Also pairs and, of few tokens, triples.
@@ -51,7 +56,7 @@ class SlotNumbers {
       hash(second_[k], second_.data() + k + 1, n - k - 1, pair);
       pair += n - k - 1;
     }
-    counts[1] = n * (n - 1) / 2;
+    end_order(1, n * (n - 1) / 2);
     values[0] = std::sqrt(.5f / static_cast<float>(n));
     values[1] = std::sqrt(.5f / static_cast<float>(counts[1]));
     if (n < 3 || n > most_for_triples) return;
@@ -61,11 +66,15 @@ class SlotNumbers {
         hash(third_[k] + third_[l], third_.data() + l + 1, n - l - 1, triple);
         triple += n - l - 1;
       }
-    counts[2] = n * (n - 1) * (n - 2) / 6;
+    end_order(2, n * (n - 1) * (n - 2) / 6);
     values[2] = 1 / std::sqrt(static_cast<float>(counts[2]));
   }
 
  private:
+  void end_order(std::size_t order, std::size_t count) {
+    counts[order] = count;
+    std::fill_n(orders[order].data() + count, lanes - 1, static_cast<std::uint32_t>(slot_count));
+  }
   static std::uint64_t mixed(std::uint64_t h) {
     h ^= h >> 29;
     h *= 0xBF58476D1CE4E5B9ULL;

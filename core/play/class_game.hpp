@@ -22,6 +22,7 @@ struct ClassLabels {
 // A prediction whose label arrives later.
 struct EarlierClass {
   std::int32_t prediction;
+  double confidence;          // the probability of the prediction
   double probability, brier;  // of the label, and the sum of (p − y)²
   std::int64_t updates;       // before the prediction
 };

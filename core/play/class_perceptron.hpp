@@ -87,7 +87,7 @@ class ClassPerceptron final : public ClassGame {
       move<-1>(x, made);
     }
     record.count(made != label, false, update);
-    of_classes.count(label, made, 1, 0, record.limit_bytes);
+    of_classes.count(label, made, record.limit_bytes);
     *labels_.prediction++ = made;
     ++labels_.label;
     if (labels_.log_probability != nullptr) *labels_.log_probability++ = 0;

@@ -1,5 +1,5 @@
 // Plays the panel of several classes, with the same functions that PanelPlay has. Labels, predictions and probabilities of a batch
-// travel beside the rows.
+// travel beside the rows. The measures of its record are about the probability of each prediction, and whether it was right.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -82,16 +82,19 @@ class ClassPlay final : public ClassGame {
     double squares = 1 - 2 * chance;
     for (const double p : chances) squares += p * p;
     const std::int64_t delay = earlier_class ? record.updates - earlier_class->updates : 0;
-    const EarlierClass made = delay > 0 ? *earlier_class : EarlierClass{verdict.prediction, chance, squares, 0};
+    const EarlierClass made = delay > 0 ? *earlier_class : EarlierClass{verdict.prediction, of_prediction, chance, squares, 0};
     record.make_room_for_rounds();
+    record.measures.make_room();
     of_classes.make_room(label, made.prediction, record.limit_bytes);
     core_->learn(row, label, weight);
     record.note_delay(delay);
     record.count(made.prediction != label, false, true);
-    of_classes.count(label, made.prediction, made.probability, made.brier, record.limit_bytes);
+    of_classes.count(label, made.prediction, record.limit_bytes);
+    if (record.measures.on) of_classes.measure(made.probability, made.brier);
+    if (made.prediction >= 0) record.measures.add_confidence(made.confidence, made.prediction == label);
     *labels_.prediction++ = made.prediction;
     if (labels_.log_probability != nullptr) *labels_.log_probability++ = ln_of(made.probability);
-    if (labels_.confidence != nullptr) *labels_.confidence++ = of_prediction;
+    if (labels_.confidence != nullptr) *labels_.confidence++ = made.confidence;
     ++labels_.label;
     if (labels_.weight != nullptr) ++labels_.weight;
     return Fault::none;
@@ -140,6 +143,9 @@ class ClassPlay final : public ClassGame {
     record.false_positives = from.false_positives + from.false_negatives;
     record.mistake_rounds = from.mistake_rounds;
     record.late_round = from.late_round, record.late_delay = from.late_delay, record.keeping = from.keeping;
+    record.measures = from.measures;
+    record.measures.turn_into_confidences();
+    of_classes.measured = from.measures.rounds;
     of_classes.log_loss = from.measures.log_loss();
     of_classes.brier = 2 * from.measures.brier;
     of_classes.expect(from.predictions.size(), record.limit_bytes);

@@ -15,6 +15,7 @@ namespace mistakebound {
 
 struct ClassRecord {
   Table<std::int32_t> predictions;  // only the first ones if there are more than the limit allows
+  std::int64_t measured = 0;        // rounds that log loss and Brier score count; later passes over a stream are left out
   double log_loss = 0, brier = 0;   // Σ −ln p(y), and Σ (p − y)² over all classes and the new label
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion;  // rounds by label and prediction
 
@@ -36,9 +37,13 @@ struct ClassRecord {
       if (kept->size() == kept->capacity()) kept->reserve(std::max<std::size_t>(16, 2 * kept->size()));
   }
   void keep(std::int32_t label, std::int32_t prediction) { kept_label.push_back(label), kept_prediction.push_back(prediction); }
-  void count(std::int32_t label, std::int32_t prediction, double probability, double squares, std::size_t limit_bytes) {
+  void count(std::int32_t label, std::int32_t prediction, std::size_t limit_bytes) {
     add_prediction(prediction, limit_bytes);
     confusion[{label, prediction}] += 1;
+  }
+  // The probability of the label, and the sum of (p − y)².
+  void measure(double probability, double squares) {
+    measured += 1;
     log_loss -= ln_of(probability);
     brier += squares;
   }

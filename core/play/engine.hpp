@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -103,7 +104,7 @@ class Engine {
   const Record& record() const {
     return *visit([](const auto& play) { return &play.record; });
   }
-  const Names& names() const { return names_; }
+  const Names& names() const { return *names_; }
   std::size_t slots() const {
     return visit([](const auto& play) { return play.slots(); });
   }
@@ -132,6 +133,52 @@ class Engine {
   // The multiclass Perceptron, and any learner of several classes; null for other rules.
   ClassPerceptron* class_perceptron() { return std::get_if<ClassPerceptron>(&*play_); }
   ClassGame* class_game() { return classes() != nullptr ? static_cast<ClassGame*>(classes()) : class_perceptron(); }
+  // Let the panel of a label learn with this engine, which reads rows for several labels. Both have the same names from then on. Rows
+  // that were learned before count as rows without the label. Throws std::invalid_argument if the panel does not fit.
+  void add_label(Engine& label, bool is_first) {
+    if (panel() == nullptr || label.panel() == nullptr || label.settings().named != settings().named ||
+        (!settings().named && label.settings().width != settings().width))
+      throw std::invalid_argument("this panel cannot learn with the panels of other labels");
+    if (is_first) names_ = label.names_;
+    bool same = label.names().size() <= names().size();
+    for (std::size_t id = 0; same && id < label.names().size(); ++id) same = label.names().name(id) == names().name(id);
+    if (!same) throw std::invalid_argument("a panel has other names of features than the panels of other labels");
+    panel()->add_label(*label.panel(), is_first);
+    label.names_ = names_;
+  }
+  // Whether this is the panel of a label, and another engine reads its rows.
+  bool is_shared() const { return panel() != nullptr && panel()->is_shared(); }
+
+  // While an object of this class exists, rows are played for these labels.
+  class UseLabels {
+   public:
+    // `predictions`: all of the first label, then of the second, and so on.
+    UseLabels(Engine& engine, const std::vector<Engine*>& labels, const std::int8_t* y, std::size_t rows, std::uint8_t* predictions, bool two_threads)
+        : core_(*engine.panel()->shared_core()) {
+      for (std::size_t k = 0; k < labels.size(); ++k) {
+        batches_.push_back(std::make_unique<PanelPlay::Batch>(*labels[k]->panel(), rows, predictions + k * rows, nullptr));
+        panels_.push_back(labels[k]->panel());
+      }
+      core_.begin({panels_.data(), panels_.size(), y, rows}, two_threads);
+    }
+    // Play the rows that wait. Also if playing the batch has failed: all rows that were read must be played.
+    void finish() { core_.finish(); }
+    ~UseLabels() {
+      try {
+        finish();
+      } catch (...) {  // the caller has called `finish`, or gets another exception
+      }
+      core_.end();
+    }
+    UseLabels(const UseLabels&) = delete;
+    UseLabels& operator=(const UseLabels&) = delete;
+
+   private:
+    mistakebound::panel::SharedCore& core_;
+    std::vector<std::unique_ptr<PanelPlay::Batch>> batches_;
+    std::vector<mistakebound::panel::LabelPanel*> panels_;
+  };
+
   void use_avx2(bool avx2) {
     visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
   }
@@ -210,7 +257,7 @@ class Engine {
 
   // Play one round with a named example. `at` is the feature at fault.
   Fault learn(NamedRow& example, std::int8_t label, bool& positive, std::size_t& at) {
-    example.find_slots(names_);
+    example.find_slots(*names_);
     return visit([&](auto& play) {
       const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
       const auto prepare = [&] {
@@ -229,7 +276,7 @@ class Engine {
     });
   }
   Fault score(NamedRow& example, double& score, bool& positive, std::size_t& at) {
-    example.find_slots(names_);
+    example.find_slots(*names_);
     return visit([&](auto& play) {
       const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
       double raw = 0;
@@ -242,7 +289,7 @@ class Engine {
 
   // Explain the prediction of a panel for one named example, or for the only row of a matrix.
   Fault explain(NamedRow& example, panel::Parts& to, std::size_t& at) {
-    example.find_slots(names_);
+    example.find_slots(*names_);
     return of_panel([&](auto& play) {
       const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
       to.value.assign(row.value, row.value + row.size);
@@ -268,9 +315,10 @@ class Engine {
       panel::Parts of;
       for (std::size_t slot = first; slot < std::min(last, play.slots()); ++slot) {
         const auto index = static_cast<std::int32_t>(slot);
-        const double value = play.scale_of(slot);
+        // Stored as float32, a value of 1e30 is a little larger than the largest one that can be learned.
+        const double value = std::min<double>(play.scale_of(slot), largest_learnable);
         const Row<std::int32_t, double> row{&index, &value, value != 0 ? std::size_t{1} : 0};
-        const Key key = settings().named && slot > 0 ? Key(names_.name(slot - 1)) : Key();
+        const Key key = settings().named && slot > 0 ? Key(names_->name(slot - 1)) : Key();
         std::size_t at = 0;
         if (settings().named)
           play.explain(row, of, at, tokens_of(&key));
@@ -289,7 +337,7 @@ class Engine {
 
   Snapshot snapshot() {
     Snapshot it;
-    for (std::size_t id = 0; id < names_.size(); ++id) it.names.emplace_back(names_.name(id));
+    for (std::size_t id = 0; id < names_->size(); ++id) it.names.emplace_back(names_->name(id));
     if (panel() != nullptr) {
       it.panel = panel()->state();
       return it;
@@ -319,8 +367,8 @@ class Engine {
   // stored total is not the sum of the weights.
   void restore(const Snapshot& it) {
     if (panel() != nullptr || class_game() != nullptr) {
-      for (const std::string& name : it.names) names_.insert(name);
-      const std::size_t features = settings().named ? names_.size() + 1 : settings().width;
+      for (const std::string& name : it.names) names_->insert(name);
+      const std::size_t features = settings().named ? names_->size() + 1 : settings().width;
       if (panel() != nullptr)
         panel()->restore(it.panel, features);
       else if (classes() != nullptr)
@@ -333,7 +381,7 @@ class Engine {
       throw std::invalid_argument("the stored state must have " + std::to_string(floats()) + " floats for each feature");
     if (it.scalars.size() != linear([](const auto& play) { return play.scalars().size(); }))
       throw std::invalid_argument("the stored state must have the scalars of the rule");
-    for (const std::string& name : it.names) names_.insert(name);
+    for (const std::string& name : it.names) names_->insert(name);
     visit([&](auto& play) {
       if constexpr (!is_panel<decltype(play)>) {
         play.set_scalars(it.scalars);
@@ -448,8 +496,8 @@ class Engine {
     play.reserve(play.slots() + unknown);  // before names are added: if it fails, no name is without a weight
     for (std::size_t k = 0; k < size; ++k) {
       if (slots[k] != 0) continue;
-      slots[k] = static_cast<std::int32_t>(names_.insert(name_of(k), keys[k]) + 1);
-      play.resize(names_.size() + 1);
+      slots[k] = static_cast<std::int32_t>(names_->insert(name_of(k), keys[k]) + 1);
+      play.resize(names_->size() + 1);
     }
   }
 
@@ -462,7 +510,7 @@ class Engine {
     find_row(play, chunk, first, first + rows, next);
     for (std::size_t r = 0; r < rows; ++r) {
       slots.swap(next);
-      const std::size_t known = names_.size();
+      const std::size_t known = names_->size();
       find_row(play, chunk, first + r + 1, first + rows, next);
       const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
       const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
@@ -481,7 +529,7 @@ class Engine {
       else
         fault = round(r, x, name_of, chunk.key.data() + begin, slots.data(), at);
       if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
-      if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
+      if (names_->size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
     }
     return {static_cast<std::int64_t>(rows)};
   }
@@ -492,7 +540,7 @@ class Engine {
     row.grow(end - begin);
     for (std::size_t k = begin; k < end; ++k) row.add(chunk.name_of(k), chunk.value_of(k));
     row.may_repeat = true;
-    row.find_slots(names_);
+    row.find_slots(*names_);
     const Row<std::int32_t, double> x{row.slot.data(), row.value.data(), row.size};
     return round(r, x, [&](std::size_t k) { return row.name[k]; }, row.key.data(), row.slot.data(), at);
   }
@@ -524,7 +572,7 @@ class Engine {
     std::size_t k = begin;
     for (const std::size_t stop = std::min(end, std::max(begin + look_ahead, chunk.key.size()) - look_ahead); k < stop; ++k) {
       __builtin_prefetch(keys + k + 4 * look_ahead);  // another thread wrote the keys: they are not in this core's cache
-      names_.fetch(keys[k + look_ahead]);
+      names_->fetch(keys[k + look_ahead]);
       *slot = find<Avx2>(chunk, k);
       if (far) play.fetch(*slot);
       ++slot;
@@ -540,13 +588,13 @@ class Engine {
   }
   template <bool Avx2 = false>
   [[gnu::always_inline]] std::int32_t find(const Chunk& chunk, std::size_t k) const {
-    return names_.find<Avx2>(chunk.key[k], [&] { return chunk.name_of(k); });
+    return names_->find<Avx2>(chunk.key[k], [&] { return chunk.name_of(k); });
   }
 
   std::optional<AnyPlay> play_;
   std::string rule_;
   double parameter_;
-  Names names_;
+  std::shared_ptr<Names> names_ = std::make_shared<Names>();
 };
 
 }  // namespace mistakebound

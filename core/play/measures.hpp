@@ -18,6 +18,8 @@ class Measures {
   // the edges).
   static constexpr std::size_t tail = 112, bins = 2 * tail + 998;
 
+  static constexpr double least = 1e-20;  // of a probability in a logarithm
+
   bool on = true;  // whether rounds are measured
   std::int64_t rounds = 0;
   double brier = 0;                                 // Σ(p − y)²
@@ -44,6 +46,19 @@ class Measures {
     (truth ? positives : negatives)[bin_of(p, logit)] += 1;
   }
   void add(double logit, bool truth) { add(sigmoid(logit), sigmoid(-logit), logit, truth); }
+  // The probability of a prediction that may be 0 or 1, and whether the prediction was right.
+  void add_confidence(double p, bool right) {
+    const double for_it = std::max(p, least), against = std::max(1 - p, least);
+    add(for_it, against, ln_of(for_it) - ln_of(against), right);
+  }
+  // These measures are of two classes: count the class that is more likely as the prediction, and the bins by whether it was right.
+  void turn_into_confidences() {
+    for (std::size_t low = 0; low < positives.size() / 2; ++low) {
+      const std::size_t high = bins - 1 - low;
+      positives[high] += negatives[low], negatives[high] += positives[low];
+      positives[low] = negatives[low] = 0;
+    }
+  }
 
   static std::size_t bin_of(double p, double logit) {
     constexpr double edge = 6.906754778648554;  // the logit of 0.999

@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "names/names.hpp"
 #include "panel/core.hpp"
 #include "panel/pipeline.hpp"
+#include "panel/shared_core.hpp"
 #include "play/example.hpp"
 #include "play/record.hpp"
 #include "play/rows.hpp"
@@ -32,7 +35,7 @@ inline panel::Roster roster_of(const Settings& settings) {
   return {own, settings.joined};
 }
 
-class PanelPlay {
+class PanelPlay final : public panel::LabelPanel {
  public:
   static constexpr bool binary = false, computes_weights = true, in_blocks = true;
   static constexpr std::string_view id = "panel";
@@ -52,6 +55,7 @@ class PanelPlay {
   std::size_t slots() const { return core_->features(); }
   // The number of threads decides how features lie in memory.
   void use_threads(std::size_t threads) {
+    if (shared_ != nullptr || is_shared_) return;
     if ((settings_.threads > 1) == (threads > 1)) return;
     settings_.threads = threads;
     make_again();
@@ -62,17 +66,40 @@ class PanelPlay {
     blocks_->stop();
   }
   void use_avx2(bool avx2) {
+    if (shared_ != nullptr || is_shared_) throw std::logic_error("panels that share views keep their SIMD level");
     settings_.avx2 = avx2;
     make_again();
   }
 
+  // For panels of several labels that learn from the same rows: this game reads the rows if its settings say so, and the games of the
+  // labels play them. It takes over the views of the first label.
+  panel::SharedCore* shared_core() { return shared_; }
+  void add_label(PanelPlay& label, bool is_first) {
+    if (shared_ == nullptr || label.shared_ != nullptr || label.settings_.avx2 != settings_.avx2 || label.settings_.joined > 0)
+      throw std::invalid_argument("this panel cannot learn with the panels of other labels");
+    label.use_threads(1);
+    panel::ViewsCore& views = shared_->views();
+    if (is_first) label.core_->copy_to(views);
+    label.core_->share(views);
+    label.is_shared_ = true;
+    label.prefetched_ = label.core_->prefetched();
+    prefetched_ = core_->prefetched();
+  }
+  bool is_shared() const { return is_shared_; }
+  void play_shared(panel::Block& block, const panel::SlotsOfRows& slots) override {
+    record.make_room_for_rounds(panel::Block::most_rows);
+    core_->play_shared(block, slots);
+    count(block);
+  }
+
   // Reserve a power of two, because the number of features grows row by row. Unused memory is not paged in.
-  void reserve(std::size_t features) {
+  void reserve(std::size_t features) override {
     if (features <= core_->capacity()) return;
     flush();  // no thread may use the tables while they move
     core_->reserve(std::bit_ceil(features));
   }
-  void resize(std::size_t features) {
+  void resize(std::size_t features) override {
+    if (is_shared_ && features == slots()) return;
     core_->resize(features);
     prefetched_ = core_->prefetched();
   }
@@ -129,7 +156,7 @@ class PanelPlay {
     record.make_room_for_rounds(2 * panel::Pipeline::most_rows);
     prepare();  // may play and clear the block, if the tables must grow
     panel::Block& block = blocks_->block();
-    block.features = slots();
+    block.set_features(slots());
     if constexpr (Stays && std::is_same_v<Index, std::int32_t> && std::is_same_v<Value, float>)
       block.add(x.index, x.value, x.size, more, largest, label, weight);
     else
@@ -159,7 +186,7 @@ class PanelPlay {
     float largest = 0;
     if (const Fault fault = checked(x, largest, at); fault != Fault::none) return fault;
     panel::Block& block = blocks_->block();
-    block.features = slots();
+    block.set_features(slots());
     copy(x, largest, 1, token_of, block);
     join(block);
     logit = core_->predict(block, 0).logit;
@@ -173,7 +200,7 @@ class PanelPlay {
     float largest = 0;
     if (const Fault fault = checked(x, largest, at); fault != Fault::none) return fault;
     panel::Block& block = blocks_->block();
-    block.features = slots();
+    block.set_features(slots());
     copy(x, largest, 1, token_of, block);
     join(block);
     core_->explain(block, 0, to);
@@ -225,12 +252,28 @@ class PanelPlay {
   void make() {
     const panel::Roster roster = roster_of(settings_);
     blocks_.reset();
+    if (settings_.shared) {
+      make_shared_core();
+      return;
+    }
 #ifdef MISTAKEBOUND_LEVELS
     if (settings_.avx2 && __builtin_cpu_supports("fma"))
       core_ = panel::avx2_panel(roster, settings_.threads > 1);
     else
 #endif
       core_ = panel::plain_panel(roster, settings_.threads > 1);
+    blocks_ = std::make_unique<panel::Pipeline>(*core_);
+  }
+  void make_shared_core() {
+    std::unique_ptr<panel::SharedCore> made;
+#ifdef MISTAKEBOUND_LEVELS
+    if (settings_.avx2 && __builtin_cpu_supports("fma"))
+      made = panel::avx2_shared();
+    else
+#endif
+      made = panel::plain_shared();
+    shared_ = made.get();
+    core_ = std::move(made);
     blocks_ = std::make_unique<panel::Pipeline>(*core_);
   }
   void make_again() {
@@ -308,6 +351,8 @@ class PanelPlay {
 
   Settings settings_;
   std::unique_ptr<panel::Core> core_;
+  panel::SharedCore* shared_ = nullptr;  // the same, if this game reads rows for the games of several labels
+  bool is_shared_ = false;               // whether another game reads the rows
   std::unique_ptr<panel::Pipeline> blocks_;
   panel::Prefetched prefetched_{};
   std::uint8_t* next_prediction_ = nullptr;

@@ -25,6 +25,7 @@ struct Settings {
   // Of a panel: a bit for each of its own members that plays, the number of members from outside, and of threads.
   std::uint32_t members = 0xffff;
   std::size_t joined = 0, threads = 1;
+  bool shared = false;  // whether rows are read for the panels of several labels
 };
 
 template <class Index, class Value>

@@ -12,6 +12,7 @@
 
 #include "panel/core.hpp"
 #include "panel/pipeline.hpp"
+#include "panel/shared_core.hpp"
 #include "tests/check.hpp"
 
 using namespace mistakebound::panel;
@@ -70,7 +71,7 @@ struct Player {
 
   Player(std::unique_ptr<Core> made, std::size_t features) : core(std::move(made)) {
     core->resize(features);
-    block.features = features;
+    block.set_features(features);
   }
   const Block& play(const Example* first, std::size_t rows) {
     block.clear();
@@ -162,7 +163,7 @@ void two_threads_equal_one() {
         std::mt19937_64 random(3);
         blocks.start();
         for (const Example& row : rows) {
-          blocks.block().features = 500;
+          blocks.block().set_features(500);
           row.add_to(blocks.block());
           if (blocks.block().full() || random() % 40 == 0) blocks.push(played);
           if (random() % 100 == 0) blocks.push(played);  // often empty
@@ -194,7 +195,7 @@ void a_pipeline_may_end_early() {
   blocks.start();
   blocks.start();
   for (const Example& row : rows) {
-    blocks.block().features = 500;
+    blocks.block().set_features(500);
     row.add_to(blocks.block());
     if (blocks.block().full()) blocks.push([](Block&) {});
   }
@@ -273,7 +274,7 @@ void a_state_continues() {
     if (t == 150) {
       again = std::make_unique<Player>(plain_panel(full, false), 0);
       again->core->restore(whole.core->state(), 500);
-      again->block.features = 500;
+      again->block.set_features(500);
       CHECK(again->core->features() == 500);
       CHECK(same(again->core->state(), whole.core->state()));
     }
@@ -315,6 +316,113 @@ void bad_states_are_refused() {
   CHECK(!refuses(good));
 }
 
+// The panel of one of several labels.
+struct OfLabel final : LabelPanel {
+  std::unique_ptr<Core> core;
+  std::vector<double> logits;
+
+  explicit OfLabel(std::unique_ptr<Core> made) : core(std::move(made)) {}
+  void reserve(std::size_t features) override { core->reserve(features); }
+  void resize(std::size_t features) override { core->resize(features); }
+  void play_shared(Block& block, const SlotsOfRows& slots) override {
+    core->play_shared(block, slots);
+    for (std::size_t r = 0; r < block.rows(); ++r) logits.push_back(block.verdict[r].logit);
+  }
+};
+
+// Play rows in blocks of any size for several labels, of which the last one begins with row `late`.
+void play_labels(SharedCore& shared, std::vector<std::unique_ptr<OfLabel>>& labels, const std::vector<Example>& rows, std::size_t late,
+                 bool two_threads) {
+  Block block;
+  std::mt19937_64 random(3);
+  for (std::size_t begin = 0, end = late; begin < rows.size(); begin = end, end = rows.size()) {
+    if (begin == late && late > 0) labels.back()->core->share(shared.views());
+    const std::size_t count = begin < late ? labels.size() - 1 : labels.size();
+    std::vector<LabelPanel*> panels;
+    std::vector<std::int8_t> y;
+    for (std::size_t k = 0; k < count; ++k) {
+      panels.push_back(labels[k].get());
+      for (std::size_t t = begin; t < end; ++t) y.push_back(rows[t].label == (k % 2 == 0) ? 1 : -1);
+    }
+    shared.begin({panels.data(), count, y.data(), end - begin}, two_threads);
+    for (std::size_t t = begin; t < end;) {
+      block.clear();
+      block.set_features(500);
+      for (std::size_t left = 1 + random() % Block::most_rows; left > 0 && t < end; --left) rows[t++].add_to(block);
+      shared.play(block);
+    }
+    shared.finish();
+    shared.end();
+  }
+}
+
+void labels_share_views(std::unique_ptr<SharedCore> (*make_shared)(), std::unique_ptr<Core> (*make)(const Roster&, bool)) {
+  for (const bool extreme : {false, true}) {
+    const std::vector<Example> rows = stream(300, 500, extreme);
+    for (const bool two_threads : {false, true})
+      for (const Roster* roster : {&full, &lean}) {
+        const auto shared = make_shared();
+        shared->resize(500);
+        std::vector<std::unique_ptr<OfLabel>> labels;
+        for (int k = 0; k < 5; ++k) {
+          labels.push_back(std::make_unique<OfLabel>(make(*roster, false)));
+          if (k < 4) labels.back()->core->share(shared->views());
+        }
+        play_labels(*shared, labels, rows, 100, two_threads);
+        for (std::size_t k = 0; k < 2; ++k) {
+          Player alone(make(*roster, false), 500);
+          for (std::size_t t = 0; t < rows.size(); ++t) {
+            Example row = rows[t];
+            row.label = row.label == (k % 2 == 0);
+            CHECK(alone.play(row).logit == labels[k]->logits[t]);
+          }
+          CHECK(same(alone.core->state(), labels[k]->core->state()));
+          CHECK(same(alone.core->state(), labels[k + 2]->core->state()));
+        }
+        // The late label has its own rounds, and the counts of all rounds: each row that it did not play has no label.
+        OfLabel& late = *labels.back();
+        CHECK(late.logits.size() == 200 && late.core->totals().rounds == 200);
+        const PanelState of_late = late.core->state(), of_first = labels.front()->core->state();
+        CHECK(of_late.features == of_first.features);
+        CHECK(of_late.numbers[2] == 300 && of_late.numbers[0] + of_late.numbers[1] == 302);
+        Player alone(make(*roster, false), 500);
+        alone.core->restore(of_late, 500);
+        for (std::size_t t = 0; t < 20; ++t) {
+          Block block;
+          block.set_features(500);
+          rows[t].add_to(block);
+          CHECK(same(alone.predict(rows[t]), late.core->predict(block, 0)));
+        }
+      }
+  }
+}
+
+void panels_that_do_not_fit_are_refused() {
+  const std::vector<Example> rows = stream(20, 500, false);
+  const auto shared = plain_shared();
+  shared->resize(500);
+  Player played(plain_panel(full, false), 500);
+  for (const Example& row : rows) played.play(row);
+  const auto refuses = [&](Core& core) {
+    try {
+      core.share(shared->views());
+    } catch (const std::exception&) {
+      return true;
+    }
+    return false;
+  };
+  CHECK(refuses(*played.core));  // it has counted rows that the views have not
+  const auto wide = plain_panel(full, false), two_threads = plain_panel(full, true);
+  wide->resize(501);
+  CHECK(refuses(*wide));
+  CHECK(refuses(*two_threads));
+  played.core->copy_to(shared->views());
+  CHECK(!refuses(*played.core));
+  const auto fresh = plain_panel(full, false);
+  CHECK(!refuses(*fresh));
+  CHECK(fresh->state().numbers[2] == 20 && fresh->features() == 500);
+}
+
 }  // namespace
 
 int main() {
@@ -330,5 +438,10 @@ int main() {
   an_explanation_changes_nothing();
   a_state_continues();
   bad_states_are_refused();
+  labels_share_views(plain_shared, plain_panel);
+#ifdef MISTAKEBOUND_LEVELS
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) labels_share_views(avx2_shared, avx2_panel);
+#endif
+  panels_that_do_not_fit_are_refused();
   std::puts("panel: all checks passed");
 }

@@ -94,14 +94,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     Perceptron(bias=1)
     <AdaHedge(): 0 rounds, 0 experts>
     """
-    with open(path, "rb") as file:
-        is_zip = file.read(4) == b"PK\x03\x04"
-    if is_zip:
+    from mistakebound.models.container import is_zip, learner_in  # noqa: PLC0415 - importing the package needs no json and no hashes
+
+    if is_zip(path):
         from mistakebound.learners.multilabel_file import load as load_multilabel  # noqa: PLC0415 - few files have it
 
         return load_multilabel(path)
-    from mistakebound.models.container import learner_in  # noqa: PLC0415 - importing the package needs no json and no hashes
-
     name = learner_in(path)
     if name in linear.KINDS or not hasattr(import_module("mistakebound.experts"), name):
         return linear.load(path)  # it also raises the error for a file without a known learner

@@ -74,7 +74,26 @@ class Engine:
         members: int = 0xFFFF,
         joined: int = 0,
         threads: int = 1,
+        shared: bool = False,
     ) -> None: ...
+    # an engine with `shared` reads rows for the panels of several labels; arrays have a row for each of them
+    def add_label(self, panel: Engine, is_first: bool) -> None: ...
+    def play_csr_labels(
+        self,
+        panels: list[Engine],
+        indptr: IntArray,
+        index: AnyArray,
+        value: AnyArray,
+        y: AnyArray,
+        predictions: AnyArray,
+        two_threads: bool,
+    ) -> tuple[int, Fault | None]: ...
+    def play_dense_labels(
+        self, panels: list[Engine], x: AnyArray, y: AnyArray, predictions: AnyArray, two_threads: bool
+    ) -> tuple[int, Fault | None]: ...
+    def play_chunk_labels(
+        self, panels: list[Engine], chunk: Chunk, first: int, y: AnyArray, predictions: AnyArray, two_threads: bool
+    ) -> tuple[int, Fault | None]: ...
     # (row, fault, counts before, counts after): all rows before `row` were played
     def play_csr(
         self,
@@ -207,10 +226,19 @@ class Engine:
     # the first rows of a chunk, as many as there are predictions
     def score_chunk_classes(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def score_named_class(self, x: Any) -> tuple[list[float], int]: ...
-    # learn the outcome of an earlier prediction: the predicted class, the probability that was predicted for the label
-    # (or for a new label), the sum of (p - y)^2 over all classes and "new", and the updates before the prediction
+    # learn the outcome of an earlier prediction: the predicted class and its probability, the probability that was
+    # predicted for the label (or for a new label), the sum of (p - y)^2 over all classes and "new", and the updates
+    # before the prediction
     def tell_named_class(
-        self, x: Any, label: int, prediction: int, probability: float, brier: float, updates: int, weight: float = 1.0
+        self,
+        x: Any,
+        label: int,
+        prediction: int,
+        confidence: float,
+        probability: float,
+        brier: float,
+        updates: int,
+        weight: float = 1.0,
     ) -> int: ...
     def tell_csr_classes(
         self,
@@ -219,6 +247,7 @@ class Engine:
         value: FloatArray,
         label: int,
         prediction: int,
+        confidence: float,
         probability: float,
         brier: float,
         updates: int,
@@ -228,7 +257,8 @@ class Engine:
     # for the row that was scored last and is not learned yet: scores of all members and of the prior, and
     # log probabilities of the members that play, of the prior and of the mixers; class_count() entries for each of them
     def class_advice(self) -> tuple[FloatArray, FloatArray]: ...
-    # rounds, mistakes, first_seen, overrides, log_loss, brier; confusion: (truth int32, predicted int32, count int64)
+    # the counts of the rounds (those that log_loss and brier count are "measured"), log_loss and brier, and in
+    # "confusion" arrays of the truth and the prediction (int32) and their rounds (int64)
     def class_record(self) -> dict[str, Any]: ...
     def class_predictions(self, first: int, last: int) -> AnyArray: ...
     # of the multiclass Perceptron: the labels and predictions of the kept examples
@@ -246,6 +276,11 @@ BadRecord: TypeAlias = tuple[int, int, int, BadKind, bytes, bytes, bytes]
 class Chunk:
     """Some rows of a text, parsed."""
 
+    # a chunk of named examples: call end_examples after the last one
+    @staticmethod
+    def of_examples() -> Chunk: ...
+    def add_example(self, x: Any) -> None: ...
+    def end_examples(self) -> None: ...
     @property
     def named(self) -> bool: ...
     # whether it was parsed from text, not read from a cache

@@ -121,7 +121,7 @@ def test_learners_that_cannot_take_the_stream_are_listed(tmp_path: Path) -> None
     assert set(refused) == {"winnow", "elimination"}
     assert shows(refused["winnow"], f"{path}:101: ", "feature 1", "0.5")
     output = call("compare", path)
-    assert shows(output, f"  elimination: {path}:101: ", "feature 1")
+    assert shows(output, f"learners: {path}:101: ", "feature 1", "    elimination")
 
 
 def test_bounds(stream: Path, tmp_path: Path) -> None:
@@ -207,3 +207,17 @@ def test_picture(stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert axes.get_ylim()[1] >= 1000
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "pip install 'mistakebound[plot]'" in call("compare", stream, "--plot", tmp_path / "y.png", fails=1)
+
+
+def test_the_same_reason_is_shown_once(tmp_path: Path) -> None:
+    """Every learner of two labels is stopped by the third one; Winnow also by a value."""
+    file = tmp_path / "three.csv"
+    file.write_text("n,label\n" + "1,a\n1,b\n" * 5 + "1,c\n")
+    shown = call("compare", file, "--label", "label")
+    assert shown.count("is a third label") == 1
+    listed = shown.split("is a third label")[1].split("members of the panel")[0]
+    assert all(f"    {name}" in listed for name in ("perceptron", "arow --r 1", "naive-bayes"))
+    found = json.loads(call("compare", file, "--label", "label", "--json"))
+    assert f"  {len(found['not_counted'])} learners: {file}:12: label 'c' is a third label" in shown
+    file.write_text("n,label\n" + "1,a\n2,b\n" * 5)
+    assert shows(call("compare", file, "--label", "label"), "3 learners: ", "must be 0 or 1", "    elimination")

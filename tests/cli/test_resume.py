@@ -285,7 +285,8 @@ def test_lines_that_were_not_read_yet_may_change(stopped: list[Any], tmp_path: P
         (["--members", "lean"], ["--members lean"]),
         (["--learner", "perceptron"], ["Panel", "Perceptron"]),
         (["--zero-based"], ["--zero-based", "--zero-based"]),
-        (["--positive", "1", "--classes", "0,1"], ["--classes"]),
+        (["--positive", "1"], ["no --positive", "--positive 1"]),
+        (["--classes", "0,1"], ["--classes"]),
         (["--predictions", "p"], ["--predictions"]),
     ],
 )

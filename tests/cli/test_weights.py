@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from files import call
+from files import call, shows
 
 import mistakebound as mb
 
@@ -89,3 +89,69 @@ def test_a_certificate_with_a_threshold_is_verified(table: Path, tmp_path: Path)
     assert "agrees with the stream: does not apply" in shown
     assert "✗ the guard makes the predictions" in shown
     assert "✗ a label is predicted in every round" in shown
+
+
+CLASS_WEIGHT = ("--class-weight", "yes=0.25", "--class-weight", "no=4")
+
+
+def test_weights_of_labels(table: Path, tmp_path: Path) -> None:
+    options, model = ("--label", "y", "--ignore", "w"), tmp_path / "m.mb"
+    found = json.loads(call("run", table, *options, *CLASS_WEIGHT, "--save", model, "--json"))
+    panel = mb.Panel(class_weight={"yes": 0.25, "no": 4})
+    panel.run(mb.Source(table, label="y", table={"ignore": ["w"]}))
+    saved = mb.load(model)
+    assert isinstance(saved, mb.Panel)
+    assert saved.members() == panel.members()
+    assert found["mistakes"] == panel.ledger_.mistakes
+    assert found["options"] == "--learner panel --class-weight yes=0.25 --class-weight no=4"
+    plain = json.loads(call("run", table, *options, "--json"))
+    assert plain["mistakes"] != found["mistakes"]
+    again = ("run", table, *options, "--checkpoint-every", 100, "--save", tmp_path / "r.mb", "--resume")
+    call(*again, *CLASS_WEIGHT)
+    assert shows(call(*again, fails=1), "its run had --class-weight yes=0.25 --class-weight no=4", "no --class-weight")
+    certificate = tmp_path / "c.json"
+    call("run", table, *options, *CLASS_WEIGHT, "--certificate", certificate)
+    assert "✗" not in call("verify", certificate, table)
+
+
+def test_weights_of_labels_with_positive_and_unknown_labels(table: Path) -> None:
+    options = ("--label", "y", "--ignore", "w")
+    shown = call("run", table, *options, "--class-weight", "Yes=2")
+    assert "note: no example has the label 'Yes' of --class-weight" in shown
+    weighted = ("--positive", "yes", "--class-weight", "not yes=3")
+    assert "note" not in call("run", table, *options, *weighted)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["yes"], "must be LABEL=WEIGHT, such as spam=5, got 'yes'"),
+        (["=2"], "must be LABEL=WEIGHT"),
+        (["yes=much"], "must be LABEL=WEIGHT"),
+        (["yes=-1"], "must have weights from 0 to 1e9, got -1.0 for 'yes'"),
+        (["yes=nan"], "must have weights from 0 to 1e9"),
+        (["yes=1e10"], "must have weights from 0 to 1e9"),
+        (["yes=1", "yes=2"], "'yes' twice"),
+    ],
+)
+def test_bad_weights_of_labels(table: Path, tmp_path: Path, words: list[str], message: str) -> None:
+    options = [part for word in words for part in ("--class-weight", word)]
+    assert f"--class-weight {message}" in call("run", table, "--label", "y", *options, fails=2).replace(
+        "must have each label once, got ", ""
+    )
+    learner = ("--learner", "arow", "--class-weight", "yes=2")
+    assert "--class-weight is not a parameter of arow" in call("run", table, "--label", "y", *learner, fails=2)
+    call("run", table, "--label", "y", "--save", tmp_path / "m.mb")
+    loaded = ("--load", tmp_path / "m.mb", "--class-weight", "yes=2")
+    assert "--class-weight and --load cannot both be set" in call("run", table, *loaded, fails=2)
+
+
+def test_the_report_shows_abstentions(table: Path, tmp_path: Path) -> None:
+    page, options = tmp_path / "page.html", ("--label", "y", "--ignore", "w")
+    found = json.loads(call("run", table, *options, "--abstain", "0.2", "--report", page, "--json"))["answers"]
+    every = found["abstentions"] + found["answered"]
+    words = f"The panel abstained in {found['abstentions']:,} of {every:,} rounds; {found['mistakes']:,} of the "
+    assert f"{words}{found['answered']:,} rounds with a prediction were mistakes" in page.read_text()
+    assert "rounds with a prediction</li>" in page.read_text()
+    call("run", table, *options, "--report", page)
+    assert "abstained" not in page.read_text()

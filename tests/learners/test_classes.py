@@ -210,7 +210,7 @@ def test_predicting_changes_nothing() -> None:
 
 def test_an_unfitted_panel() -> None:
     panel = mb.Panel(classes=("a", "b", "c"))
-    assert panel.predict_one({"x": 1}) == "a"
+    assert panel.predict_one({"x": 1}) is None
     assert panel.predict_proba_one({"x": 1}) == {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}
     assert panel.predict_proba_one({"x": 1}, new=True) == {"a": 0.0, "b": 0.0, "c": 0.0, None: 1.0}
     assert panel.ledger_.rounds == 0
@@ -427,3 +427,20 @@ def test_a_multilabel_panel_refuses_what_is_not_a_label(bad: Any) -> None:
     with pytest.raises(mb.StreamError):
         panel.learn_one({"q": 1}, {bad})
     assert list(panel.panels) in ([], ["a", "b"])
+
+
+@pytest.mark.parametrize("option", [{"threshold": 0.3}, {"abstain": 0.1}])
+def test_a_third_label_with_a_threshold_names_the_option(option: dict[str, float]) -> None:
+    """In mid-stream, and if a batch has three labels from the start; the rounds before it stay learned."""
+    (name,) = option
+    panel = mb.Panel(classes=("a", "b"), **option)
+    for learn in (lambda: panel.learn_one({"n": 1}, "c"), lambda: panel.run([{"n": 1}], ["c"])):
+        panel.learn_one({"n": 1}, "a")
+        before = panel.ledger_.rounds
+        with pytest.raises(ValueError, match=f"'c' is a third label.*without {name}, a panel also learns more"):
+            learn()
+        assert panel.ledger_.rounds == before
+    fresh = mb.Panel(**option)
+    with pytest.raises(ValueError, match=f"{name} is only valid for two labels, and there are more; leave it out, or "):
+        fresh.run([[1.0], [2.0], [3.0]], ["a", "b", "c"])
+    assert not fresh.has_learned

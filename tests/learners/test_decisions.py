@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import mistakebound as mb
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def stream(rounds: int = 400) -> tuple[Any, Any]:
@@ -53,3 +56,27 @@ def test_a_dict_after_a_table_is_read_like_a_row(labels: int, options: dict[str,
         assert [panel.predict_one(row) for row in dicts] == panel.predict(frame[:50]).tolist()
         found = [list(panel.predict_proba_one(row).values()) for row in dicts]
         assert np.allclose(found, panel.predict_proba(frame[:50]))
+
+
+@pytest.mark.parametrize("make", [lambda: mb.Panel(abstain=0.2), mb.NaiveBayes, lambda: mb.Panel(threshold=0.3)])
+def test_the_ledger_of_dicts_has_measures_like_that_of_arrays_and_files(make: Any, tmp_path: Path) -> None:
+    """Also after rounds that were learned before: the measures are those of the rounds of this call."""
+    X, y = stream()
+    dicts = [{str(k): value for k, value in enumerate(row)} for row in X.tolist()]
+    file = tmp_path / "a.svm"
+    learners = by_array, by_dict, by_file = [make() for _ in range(3)]
+    for part in (slice(0, 250), slice(250, 400)):
+        lines = [
+            f"{label} " + " ".join(f"{k + 1}:{value}" for k, value in enumerate(row))
+            for row, label in zip(X.tolist()[part], y[part], strict=True)
+        ]
+        file.write_text("\n".join(lines) + "\n")
+        ledgers = [by_array.run(X[part], y[part]), by_dict.run(dicts[part], y[part]), by_file.run(mb.Source(file))]
+        for ledger in ledgers:
+            counted = ledger.measures.confusion(0.5)
+            assert sum(counted[1:5]) == ledger.rounds
+            assert ledger.measures.log_loss == pytest.approx(ledgers[0].measures.log_loss, rel=0.01)
+            assert (ledger.answers is None) == (ledgers[0].answers is None)
+            if ledger.answers is not None:
+                assert ledger.answers.answered + ledger.answers.abstentions == ledger.rounds
+    assert len({learner.ledger_.rounds for learner in learners}) == 1

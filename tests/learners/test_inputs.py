@@ -158,6 +158,30 @@ def test_single_positional_examples() -> None:
         assert facts(learner) == after(mb.Perceptron, X, y)
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("column", "cell"), [(["red", "blue"], "red"), ([1, "blue"], "blue"), ("2024-01-01", "2024-01-01")]
+)
+def test_a_frame_with_other_cells_than_numbers_is_for_run(method: str, column: Any, cell: Any) -> None:
+    """The error of fit names the column, and the call that can read it; nothing is learned."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"size": [1.5, 2.5], "colour": pd.to_datetime([column] * 2) if cell == column else column})
+    learner = mb.Panel()
+    with pytest.raises(ValueError, match=r"column 'colour'.*learner\.run\(X, y\).* or encode them") as caught:
+        getattr(learner, method)(frame, [0, 1])
+    assert str(cell) in str(caught.value)
+    assert not learner.has_learned
+    assert learner.run(frame, [0, 1]).rounds == 2
+    fitted = mb.Panel().fit([[1.0, 2.0], [2.0, 3.0]], [0, 1])
+    with pytest.raises(ValueError, match="column 'colour'.*in the same way as for fit"):
+        fitted.predict(frame)
+
+
+def test_dicts_are_for_run() -> None:
+    with pytest.raises(ValueError, match=r"list of dicts: call learner\.run\(X, y\)"):
+        mb.Panel().fit([{"a": 1}, {"b": 1}], [0, 1])
+
+
 def test_frames() -> None:
     """A DataFrame has names in run and *_one, and positions with feature_names_in_ in fit, partial_fit and predict."""
     pd = pytest.importorskip("pandas")

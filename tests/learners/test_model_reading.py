@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from files import call
+from files import call, shows
 
 import mistakebound as mb
 from mistakebound.data.options import Reading
@@ -593,6 +593,33 @@ def test_the_error_names_the_option_that_ignores_a_column(model: Path, tmp_path:
     output = call("predict", model, new, fails=1)
     assert "--ignore price --ignore seen" in output
     assert "table=" not in output
+
+
+def test_the_error_about_a_frame_names_what_can_be_done_with_a_frame(model: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    learner = mb.load(model)
+    frame = pandas.DataFrame({"hour": [1], "site": ["news"], "note": ["free"], "device": ["phone"], "prices": [2.0]})
+    for call_of in (learner.predict, lambda rows: learner.run(rows, ["yes"]), lambda rows: learner.predict_one(rows)):
+        with pytest.raises(ValueError, match="the table lacks columns") as caught:
+            call_of(frame)
+        assert "'price' (did you mean 'prices'?), 'seen'; " in str(caught.value)
+        assert "add these columns to the DataFrame, with None for missing cells, or pass its rows as dicts" in str(
+            caught.value
+        )
+        assert "table=" not in str(caught.value)
+    learner.predict(frame.assign(price=None, seen=None)[["hour", "site", "note", "device", "price", "seen"]])
+    learner.predict(frame[["hour"]].to_dict("records"))
+
+
+def test_a_column_with_a_role_cannot_be_ignored(tmp_path: Path) -> None:
+    """So the error does not recommend it; nor does it suggest a name that the model has already."""
+    file, model = tmp_path / "a.csv", tmp_path / "m.mb"
+    file.write_text("hour,hours,text,kind\n1,2,a b,x\n2,3,b c,y\n")
+    call("run", file, "--label", "kind", "--text", "text", "--weight", "hours", "--save", model)
+    file.write_text("hour,kind\n1,x\n2,y\n")
+    shown = call("run", file, "--load", model, fails=1)
+    assert shows(shown, "lacks columns that the model learned from: 'text', 'hours'; it has: hour, kind")
+    assert "ignore" not in shown
 
 
 def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from files import call, shows
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
@@ -54,8 +56,8 @@ def test_labels_of_any_type_appear_at_any_time() -> None:
     assert learner.ledger_.first_seen == 4
 
 
-def test_before_the_first_label_nothing_or_the_first_of_classes_is_predicted() -> None:
-    assert mb.MulticlassPerceptron(classes=("x", "y", "z")).predict_one({"a": 1}) == "x"
+def test_before_the_first_label_nothing_is_predicted() -> None:
+    assert mb.MulticlassPerceptron(classes=("x", "y", "z")).predict_one({"a": 1}) is None
     learner = mb.MulticlassPerceptron(classes=("x", "y", "z"))
     ledger: Any = learner.run([[1.0], [1.0]], ["z", "z"])
     assert ledger.class_ids.tolist() == [-1, 0]
@@ -364,3 +366,51 @@ def test_a_certificate_of_another_stream_is_not_verified(table: Path) -> None:
     for forged in (wrong, dataclasses.replace(found, comparator={"weights": {"f0": 1.0}})):
         with pytest.raises(ValueError, match="must begin with a class"):
             recheck(learner.ledger_, forged)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+@pytest.mark.parametrize("kind", ["dicts", "array"])
+def test_explanations_and_weights_by_label(kind: str, bias: float) -> None:
+    """The terms of each label add up to its score, with the weights of that label."""
+    stream = mb.streams.classes(n=6, k=3, rounds=300, margin=0.1, seed=1)
+    rows = (
+        stream.X.tolist() if kind == "array" else [{f"f{k}": v for k, v in enumerate(row)} for row in stream.X.tolist()]
+    )
+    learner = mb.MulticlassPerceptron(bias=bias)
+    learner.run(rows[:200], stream.y[:200])
+    for row in rows[200:220]:
+        scores = learner.score_one(row)
+        predicted = learner.predict_one(row)
+        assert learner.explain_one(row).of == predicted
+        for label, score in scores.items():
+            found = learner.explain_one(row, label=label)
+            assert (found.prediction, found.of, found.threshold) == (predicted, label, None)
+            assert found.score == pytest.approx(score)
+            assert math.fsum(term.adds for term in found.terms) == pytest.approx(score)
+            weights: Any = learner.weights_[label]
+            own = dict(enumerate(weights)) if kind == "array" else weights
+            listed = learner.feature_weights(label=label)
+            assert dict(listed) == {str(name): weight for name, weight in own.items()}
+            assert [abs(each.weight) for each in listed] == sorted((abs(each.weight) for each in listed), reverse=True)
+    with pytest.raises(ValueError, match="label is needed, because each label has weights of its own"):
+        learner.feature_weights()
+    with pytest.raises(ValueError, match="label must be one of the labels"):
+        learner.explain_one(rows[0], label="x")
+    new = learner.explain_one({**rows[0], "new": 2.0}) if isinstance(rows[0], dict) else None
+    assert new is None or next(term for term in new.terms if term.name == "new").adds == 0
+    assert mb.MulticlassPerceptron().explain_one(rows[0]).score == 0
+
+
+def test_commands_show_weights_and_explanations_by_label(tmp_path: Path) -> None:
+    file, model = tmp_path / "a.csv", tmp_path / "m.mb"
+    file.write_text("n,kind,label\n" + "1,a,x\n2,b,y\n3,c,z\n" * 20)
+    call("run", file, "--label", "label", "--learner", "multiclass-perceptron", "--save", model)
+    learner = mb.load(model)
+    shown = call("weights", model)
+    assert shows(shown, "score of x", "score of y", "score of z")
+    one = json.loads(call("weights", model, "--class", "y", "--json"))
+    assert [tuple(each) for each in one["weights"]] == [tuple(each) for each in learner.feature_weights(label="y")]
+    assert shows(call("explain", model, file, "--line", 3), "predicted y", "score of y", "kind=b")
+    explained = [json.loads(line) for line in call("explain", model, file, "--json", "--class", "z").splitlines()]
+    assert [each["of"] for each in explained] == ["z"] * 3
+    assert "must be one of the labels" in call("weights", model, "--class", "q", fails=2)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 import mistakebound as mb
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from mistakebound.errors import MissingColumnsError
 
 RNG = np.random.default_rng(0)
 X = (RNG.random((200, 6)) < 0.4).astype(float)
 Y = np.column_stack([X[:, 0], X[:, 1] * X[:, 2], 1 - X[:, 3]]).astype(int)
 LABELS = ("sport", "news", "art")
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 SETS = [{LABELS[k] for k in np.flatnonzero(row)} for row in Y]
 
 
@@ -43,23 +43,6 @@ def test_it_equals_separate_panels() -> None:
     for x in X[:5]:
         assert learner.predict_one(x) == {label for label in LABELS if panels[label].predict_one(x)}
         assert learner.predict_proba_one(x) == {label: panels[label].predict_proba_one(x)[True] for label in LABELS}
-
-
-def test_one_at_a_time_equals_run_and_new_labels_start_fresh_panels() -> None:
-    names = [{f"f{i}" for i in np.flatnonzero(row)} for row in X]
-    sets = [each - {"art"} if t < 50 else each for t, each in enumerate(SETS)]
-    whole, single = mb.MultilabelPanel("lean"), mb.MultilabelPanel("lean")
-    ledger = whole.run(names, sets)
-    for x, labels in zip(names, sets, strict=True):
-        single.learn_one(x, labels)
-    assert (single.ledger_.rounds, single.ledger_.first_seen) == (ledger.rounds, ledger.first_seen) == (200, 3)
-    assert single.ledger_.subset_mistakes == whole.ledger_.subset_mistakes == ledger.subset_mistakes
-    assert single.ledger_.hamming_mistakes == ledger.hamming_mistakes
-    first = next(t for t, each in enumerate(sets) if "art" in each)
-    assert first >= 50
-    alone = separate(names[first:], ["art" in each for each in sets[first:]])
-    for learner in (whole, single):
-        assert learner.panels["art"].ledger_.to_json() == alone.ledger_.to_json()
 
 
 def test_indicator_matrices_of_scikit_learn() -> None:
@@ -127,10 +110,15 @@ def test_a_forged_file_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     table = parts["multilabel.json"]
+    of_other_rows = tmp_path / "other.mb"
+    separate(X[:, :5], Y[:, 0]).save(of_other_rows)
     changes: list[dict[str, bytes]] = [
         {"multilabel.json": b"{}"},
         {"multilabel.json": table.replace(b'"rounds": 200', b'"rounds": 20')},
-        {"multilabel.json": table.replace(b'"format": 1', b'"format": 2')},
+        {"multilabel.json": table.replace(b'"format": 2', b'"format": 3')},
+        {"multilabel.json": table.replace(b'"format": 2', b'"format": 1')},
+        {"multilabel.json": table.replace(b'"first_missed": 0', b'"first_missed": 1')},
+        {"2.mb": of_other_rows.read_bytes()},
         {"multilabel.json": table.replace(b'"news"', b'"sport"')},
         {"1.mb": parts["1.mb"][:-1]},
         {"3.mb": parts["1.mb"]},
@@ -144,3 +132,115 @@ def test_a_forged_file_is_refused(tmp_path: Path) -> None:
     forged.write_bytes(path.read_bytes()[:300])
     with pytest.raises(mb.ModelError):
         mb.load(forged)
+
+
+def test_a_file_of_format_1_loads_and_goes_on() -> None:
+    """Its panels did not share names and counts: a label that occurred later now counts the earlier rounds, too."""
+    learner = mb.load(FIXTURES / "multilabel-v1.mb")
+    assert repr(learner.ledger_) == "<MultilabelLedger: 7 mistaken sets, 7 mistaken labels in 40 rounds, 3 labels>"
+    assert {label: panel.ledger_.rounds for label, panel in learner.panels.items()} == {
+        "sport": 40,
+        "news": 37,
+        "art": 19,
+    }
+    assert learner.predict_one({"song"}) == {"art"}
+    assert learner.predict_one({"goal"}) == {"sport"}
+    words = ["goal", "team", "vote", "law", "song"]
+    rows = [{words[t % 5], words[(t * 3 + 1) % 5]} for t in range(40)]  # those that the file has learned
+    for panel in learner.panels.values():  # all have counted the same rows
+        _, names, (features, records, _, _, numbers, _), *_ = panel._current_play().engine.core.__getstate__()
+        counts = np.ascontiguousarray(records.reshape(-1, 24)[:-1, 1:3]).view(np.int32).sum(axis=1)
+        found = dict(zip(np.array(names)[features - 1].tolist(), counts.tolist(), strict=True))
+        assert found == {word: sum(word in row for row in rows) for word in words}
+        assert numbers[2] == 40
+    learner.learn_one({"song", "new"}, {"art"})
+    assert learner.ledger_.rounds == 41
+
+
+def test_data_frames_are_read_like_those_of_a_panel() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"price": RNG.integers(1, 9, 60), "city": RNG.choice(["Rome", "New York"], 60)})
+    sets = [{"cheap"} if price < 4 else {"dear", city} for price, city in zip(frame.price, frame.city, strict=True)]
+    classes = ("cheap", "dear", "Rome", "New York")
+    learner = mb.MultilabelPanel("lean", classes=classes)
+    learner.run(frame, sets)
+    one = mb.MultilabelPanel("lean", classes=classes)
+    for t, labels in enumerate(sets):
+        one.learn_one(frame.iloc[t : t + 1] if t % 2 else frame.iloc[t], labels)
+    for k, label in enumerate(classes):
+        alone = mb.Panel("lean", classes=(False, True))
+        alone.run(frame, [label in each for each in sets])
+        for found in (learner, one):
+            assert found.panels[label].ledger_.to_json() == alone.ledger_.to_json()
+            assert found.predict_proba(frame)[:, k].tolist() == alone.predict_proba(frame)[:, 1].tolist()
+            row = {"price": 2, "city": "Rome"}
+            assert found.predict_proba_one(row)[label] == alone.predict_proba_one(row)[True]
+            assert found.predict_proba_one(frame.iloc[0])[label] == alone.predict_proba_one(frame.iloc[0])[True]
+    learner.learn_one({"price": 2, "city": "Rome"}, {"cheap"})
+    assert learner.ledger_.rounds == 61
+    with pytest.raises(ValueError, match="one row"):
+        learner.learn_one(frame, {"cheap"})
+    with pytest.raises(MissingColumnsError):
+        learner.predict(frame[["price"]])
+
+
+def test_a_label_has_a_certificate_members_and_explanations() -> None:
+    learner = mb.MultilabelPanel("lean", classes=LABELS)
+    learner.run(X, SETS)
+    alone = separate(X, ["news" in each for each in SETS])
+    assert learner.members("news") == alone.members()
+    assert learner.certify("news", "bayes-mixture").to_json() == alone.certify("bayes-mixture").to_json()
+    assert learner.explain_one(X[0], "news", top=2) == alone.explain_one(X[0], top=2)
+    for use in (learner.members, learner.certify, lambda label: learner.explain_one(X[0], label)):
+        with pytest.raises(KeyError, match="there is no label 'film'"):
+            use("film")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"a": 1.0}, {"a": float("nan")}], "feature 'a' is NaN"),
+        ([{"a": 1.0}, {"a": 1e-40, "b": 1.0}], "feature 'a' is too small"),
+        ([["a"], ["a", 3]], "feature names must be str"),
+        ([{"a": 1.0}, [1.0, 2.0]], "this MultilabelPanel has features with names"),
+        ([{"a": 1.0}, 3], "a named example must be a dict"),
+        ([[1.0, 2.0], [1.0, "x"]], "must be numbers"),
+        (np.array([[1.0, 0.0], [1e31, 0.0]]), "feature 0 is 1e\\+31"),
+        (csr_matrix([[0.0, 1.0], [0.0, np.inf]]), "feature 1 is inf"),
+    ],
+)
+def test_rows_before_a_bad_one_stay_learned_for_all_labels(rows: Any, message: str) -> None:
+    learner = mb.MultilabelPanel("lean", classes=LABELS)
+    with pytest.raises(mb.StreamError, match=message) as caught:
+        learner.run(rows, [{"news"}, {"news", "new"}])
+    assert caught.value.round == caught.value.ledger.rounds == 1
+    assert {panel.ledger_.rounds for panel in learner.panels.values()} == {learner.ledger_.rounds} == {1}
+    assert "new" not in learner.panels
+    assert learner.ledger_.first_seen == 0
+    fresh = mb.MultilabelPanel("lean", classes=LABELS)
+    with pytest.raises(mb.StreamError):
+        fresh.run(rows[1:] if "with names" not in message else [None], [{"news"}])
+    assert fresh.ledger_.rounds == 0
+    fresh.learn_one({"other": 1.0}, {"news"})  # the bad row has not decided on the kind of features
+    fresh.learn_one({"other": 1.0}, {"news"})
+    with pytest.raises(mb.StreamError, match="features with names"):
+        fresh.run(X, SETS)
+    assert fresh.ledger_.rounds == 2
+
+
+def test_members_from_outside_learn_in_separate_panels() -> None:
+    members = ("lean", mb.Perceptron())
+    learner = mb.MultilabelPanel(members)
+    learner.run(X, SETS)
+    bad = X[:10].copy()
+    bad[7, 0] = np.nan
+    with pytest.raises(mb.StreamError) as caught:
+        learner.run(bad, SETS[:10])
+    assert caught.value.round == 7
+    first = next(t for t, each in enumerate(SETS) if "news" in each)
+    alone = mb.Panel(members, classes=(False, True))
+    alone.run(X[first:], ["news" in each for each in SETS[first:]])
+    alone.run(X[:7], ["news" in each for each in SETS[:7]])
+    assert learner.panels["news"].ledger_.to_json() == alone.ledger_.to_json()
+    assert learner.predict_proba_one(X[0])["news"] == alone.predict_proba_one(X[0])[True]
+    assert learner.predict_proba(X).shape == (200, 3)

@@ -13,6 +13,7 @@ from files import call, shows
 from panel_streams import STREAMS, named
 
 import mistakebound as mb
+from mistakebound.learners import panel_terms
 from mistakebound.learners.explain import explanations
 from mistakebound.learners.explanation import CONSTANT, GUARD, HISTORY, UNIFORM
 from mistakebound.play.parts import parts_of
@@ -65,7 +66,7 @@ def test_the_feature_of_a_class_leads() -> None:
         assert panel.explain_one(rows[t], label=other).terms[0].adds < 0
     for word in words:
         assert panel.feature_weights(top=1, label=word)[0].name == word
-    with pytest.raises(ValueError, match="label is needed for more than two labels: "):
+    with pytest.raises(ValueError, match="label is needed, because each label has weights of its own: "):
         panel.feature_weights()
 
 
@@ -332,3 +333,40 @@ def test_linear_learners_have_the_same_calls(kind: Any) -> None:
     array.run([[1.0, 0.0], [0.0, 1.0]] * 5, [1, 0] * 5)
     assert {term.name for term in array.explain_one([0.0, 2.0]).terms} >= {"1"}
     assert array.explain_one([2.0, 1.0], top=1).terms[1].name.endswith("more term)") or array.intercept_
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("value", [1e30, -1e30, 1e-30])
+def test_features_of_the_largest_and_smallest_values_have_weights(value: float, several: bool) -> None:
+    """A float32 of 1e30 is a little larger than 1e30, which is the largest value that can be learned."""
+    labels = [1, 0, 2, 1] if several else [1, 0, 1, 1]
+    by_name, by_position = mb.Panel(), mb.Panel()
+    by_name.run([{"a": value}, {"b": 1.0}, {"a": value, "b": 2.0}, {"a": value}] * 3, labels * 3)
+    by_position.run([[value, 0], [0, 1.0], [value, 2.0], [value, 0]] * 3, labels * 3)
+    found = dict(by_name.feature_weights(label=1))
+    assert found.keys() == {"a", "b"}
+    assert all(map(math.isfinite, found.values()))
+    assert len(by_position.feature_weights(label=1)) == 2
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_weights_are_those_of_one_round_while_features_are_dropped(
+    several: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another thread may learn, drop features and add a label at any moment: here, between two reads of the core."""
+    rng = np.random.default_rng(0)
+    rows = [{f"f{k}": 1.0 for k in rng.choice(500, 3, replace=False)} for _ in range(1200)]
+    labels = rng.integers(0, 3 if several else 2, 1200).tolist()
+    panel = mb.Panel(max_features=50, classes=[0, 1, 2] if several else None)
+    panel.run(rows[:1023], labels[:1023])
+    before = panel.feature_weights(label=1)
+    original = panel_terms.links
+
+    def meanwhile(*arguments: Any) -> Any:
+        panel.run(rows[1023:], [*labels[1023:-1], 7 if several else labels[-1]])
+        return original(*arguments)
+
+    monkeypatch.setattr(panel_terms, "links", meanwhile)
+    assert panel.feature_weights(label=1) == before
+    assert panel.dropped_features_ > 0

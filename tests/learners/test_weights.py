@@ -11,7 +11,7 @@ import pytest
 
 import mistakebound as mb
 from mistakebound._core import Engine
-from mistakebound.errors import OptionError
+from mistakebound.errors import OptionConflictError, OptionError
 from mistakebound.learners.linear import KINDS
 from mistakebound.models.class_state import TENSORS as CLASS_TENSORS
 from mistakebound.models.container import pack, unpack
@@ -109,7 +109,7 @@ def test_other_learners_refuse_weights(name: str) -> None:
     [
         ([1.0], "X has 2 rounds but sample_weight has 1 weights"),
         ([[1.0], [2.0]], "must be 1D"),
-        (["a", "b"], "must be an array of numbers"),
+        (["a", "b"], "must be an array of real numbers"),
         (3.0, "must be 1D"),
     ],
 )
@@ -233,7 +233,7 @@ def test_bad_thresholds(value: Any) -> None:
 
 
 def test_a_threshold_is_for_two_labels() -> None:
-    with pytest.raises(OptionError, match="threshold is only valid for two labels"):
+    with pytest.raises(OptionError, match="threshold is only valid for two labels; positive=LABEL"):
         mb.Panel(threshold=0.3).fit([[1.0], [0.0], [2.0]], [1, 0, 2])
     panel = mb.Panel(threshold=0.3, classes=(0, 1)).fit([[1.0], [0.0]], [1, 0])
     with pytest.raises(mb.StreamError, match="label"):
@@ -390,3 +390,60 @@ def test_weighted_counts_are_checked(tmp_path: Path) -> None:
         with pytest.raises(mb.ModelError, match="the counts of a feature do not fit"):
             panel.save(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        ["1", "2", "3"],
+        [1 + 0j, 1, 1],
+        np.array([1, 2, 3], complex),
+        np.array(["2024"] * 3, "datetime64[Y]"),
+        np.ma.array([1, 2, 3], mask=[False, True, False]),
+        np.array([1, "2", 3], object),
+    ],
+)
+def test_what_numpy_would_convert_to_weights_is_refused(weights: Any) -> None:
+    for X in (np.eye(3), [{"a": 1.0}, {"b": 1.0}, {"a": 2.0}]):
+        panel = mb.Panel()
+        with pytest.raises(ValueError, match="sample_weight must be an array of real numbers"):
+            panel.run(X, [0, 1, 0], sample_weight=weights)
+        assert panel.ledger_.rounds == 0
+
+
+@pytest.mark.parametrize("weight", ["1", "heavy", None, [2.0], 1j, np.ones(2)])
+def test_the_weight_of_a_round_is_a_number(weight: Any) -> None:
+    panel = mb.Panel(classes=(0, 1))
+    ticket = panel.ask({"a": 1.0})
+    for learn in (lambda: panel.learn_one({"a": 1.0}, 1, weight), lambda: panel.tell(ticket, 1, weight)):
+        with pytest.raises(ValueError, match="weight must be a number from 0 to 1e9, got "):
+            learn()
+    assert panel.ledger_.rounds == 0
+    panel.tell(ticket, 1, np.float32(2))
+    assert panel.ledger_.rounds == 1
+
+
+def test_a_product_of_weights_that_is_too_large_names_class_weight() -> None:
+    panel = mb.Panel(class_weight={1: 1e9})
+    with pytest.raises(
+        mb.StreamError, match="round 1: the weight must be .*1e9, also times that of its label in class_w"
+    ):
+        panel.run(np.eye(3), [0, 1, 0], sample_weight=[2, 2, 2])
+    assert panel.ledger_.rounds == 1
+
+
+def test_a_learned_column_cannot_become_the_weight(tmp_path: Path) -> None:
+    """The model has a weight for this feature; a column that it did not learn may have the weights of later files."""
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("size,hours,y\n1,2,no\n3,4,yes\n")
+    second.write_text("size,hours,w,y\n1,2,3,no\n3,4,1,yes\n")
+    panel = mb.Panel()
+    panel.run(mb.Source(first, label="y"))
+    with pytest.raises(OptionConflictError, match="weight='hours' contradicts the model"):
+        panel.run(mb.Source(first, weight="hours"))
+    assert panel.ledger_.rounds == 2
+    panel.run(mb.Source(second, weight="w"))
+    assert panel.ledger_.rounds == 4
+    ignored = mb.Panel()
+    ignored.run(mb.Source(first, label="y", table={"ignore": ["hours"]}))
+    ignored.run(mb.Source(first, table={"weight": "hours"}))

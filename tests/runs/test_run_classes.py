@@ -90,10 +90,11 @@ def test_predictions_have_the_label_and_its_probability(file: Path, tmp_path: Pa
     out = tmp_path / "predictions.tsv"
     result = mb.runs.run(source(file), mb.Panel(), predictions=out, checkpoint=tmp_path / "m.mb")
     lines = [line.split("\t") for line in out.read_text().splitlines()]
-    assert [label for label, _ in lines] == result.ledger.predictions.tolist()
-    shares = [float(p) for _, p in lines]
+    assert [label for label, _ in lines[1:]] == result.ledger.predictions[1:].tolist()
+    assert lines[0] == ["", ""]
+    shares = [float(p) for _, p in lines[1:]]
     assert all(0 <= p <= 1 for p in shares)
-    right = np.array(shares)[result.ledger.predictions == stream(300)[1]]
+    right = np.array(shares)[result.ledger.predictions[1:] == stream(300)[1][1:]]
     assert right.mean() > np.mean(shares)
     new = tmp_path / "new.csv"
     new.write_text("".join(file.read_text().splitlines(keepends=True)[:6]))
@@ -168,3 +169,22 @@ def test_a_header_that_is_read_as_an_example_is_noted(tmp_path: Path) -> None:
     path.write_text("word,kind\n" + "".join(f"w{k % 5},{'abc'[k % 3]}\n" for k in range(30)))
     assert "set --header" in call("run", path, "--label", 2)
     assert "set --header" not in call("run", path, "--label", 2, "--header")
+
+
+def test_the_log_loss_of_the_table_is_named_and_repeated_in_the_summary(file: Path) -> None:
+    """The mixture is measured in rounds of labels that had occurred before; the probabilities in all rounds."""
+    panel = mb.Panel()
+    panel.run(source(file))
+    standings, measures = panel.standings, panel.ledger_.measures
+    mixture, bound = standings.log_loss / standings.rounds, standings.loss_bound / standings.rounds
+    assert measures.log_loss > mixture + 0.001
+    text = call("run", file, "--label", "kind")
+    table, _, summary = text.partition("\n\n")
+    assert "mix loss" in table
+    assert "log loss" not in table
+    assert f"{mixture:.4f}" in next(line for line in table.splitlines() if line.split()[0] == "300")
+    assert f"log loss {measures.log_loss:.4f}, " in summary
+    assert f"mixture       log loss {mixture:.4f} (bound {bound:.4f}) in the 296 rounds" in summary
+    assert "-0.0000" not in table
+    found = json.loads(call("run", file, "--label", "kind", "--json"))
+    assert (found["panel"]["rounds"], found["panel"]["first_seen"]) == (296, 4)

@@ -1,10 +1,15 @@
-// The records of an owner for the classes that learn, as blocks in which each active class has its own place.
+// The records of owners and classes in the layout for few or for many classes, and those of the classes that learn from a row.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "panel/classes/cells.hpp"
+#include "panel/classes/dense_cells.hpp"
 #include "panel/classes/scores.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
@@ -29,39 +34,13 @@ class ActivePlaces {
   std::vector<std::int8_t> place_;
 };
 
-// Few classes: the blocks of an owner themselves, because class k is at place k of them. A block that does not exist is block 0.
-template <std::size_t Fields>
-MISTAKEBOUND_INLINE void find_blocks(Cells<Fields>& cells, std::size_t owner, std::size_t classes, typename Cells<Fields>::Block** to) {
-  std::uint32_t at = cells.first(owner);
-#pragma GCC unroll 2
-  for (std::size_t b = 0; b < most_blocks_of_row; ++b) {
-    to[b] = cells.block(at);
-    at = (b + 1) * lanes < classes ? cells.next(at) : 0;
-  }
-}
-// Make the records that the blocks lack. Where there are some, the last class has one.
-template <std::size_t Fields>
-MISTAKEBOUND_INLINE void complete_blocks(Cells<Fields>& cells, std::size_t owner, std::size_t classes, typename Cells<Fields>::Block** to) {
-  const std::size_t last = classes - 1;
-  if (to[last / lanes]->of[last % lanes] != 0) [[likely]]
-    return;
-  for (std::size_t k = cells.classes_of(owner); k < classes; ++k) cells.append(owner, static_cast<std::int32_t>(k));
-  find_blocks(cells, owner, classes, to);
-}
-// Fetch lines of a block, from the `First` to before the `Last`, into the cache.
-template <std::size_t First, std::size_t Last, class Block>
-MISTAKEBOUND_INLINE void fetch(const Block* block) {
-  constexpr std::size_t line = 64;
-  const char* const begin = reinterpret_cast<const char*>(block);
-#pragma GCC unroll 16
-  for (std::size_t k = First; k < Last; ++k) __builtin_prefetch(begin + k * line);
-}
-
-// Many classes: copies of the records, which are written back after learning.
-template <std::size_t Fields>
+// Many classes: a copy of the records of the active classes, which are written back after learning.
+template <std::size_t Fields, std::size_t Scored>
 struct GatheredCells {
   using Block = typename Cells<Fields>::Block;
-  Block blocks[most_blocks_of_row];
+  using Layout = Record<Fields, Scored>;
+  static constexpr Shape shape{lanes, lanes};
+  alignas(64) float record[Fields * most_active];
   typename Cells<Fields>::Cell from[most_active];
 
   void gather(Cells<Fields>& cells, std::size_t owner, const Active& active, const ActivePlaces& places) {
@@ -74,28 +53,131 @@ struct GatheredCells {
     }
     for (std::size_t a = 0; a < most_active; ++a) {
       if (a < active.count && from[a].block == nullptr) from[a] = cells.append(owner, active.of[a]);
-      Block& to = blocks[a / lanes];
-      for (std::size_t f = 0; f < Fields; ++f) to.at[f][a % lanes] = from[a].block != nullptr ? from[a].block->at[f][from[a].place] : 0;
+      const Block* const block = from[a].block;
+      const std::size_t place = from[a].place;
+      each_field(a, [&](std::size_t f, std::size_t at) { record[at] = block != nullptr ? block->at[f][place] : 0; });
     }
   }
   void scatter(const Active& active) const {
     for (std::size_t a = 0; a < active.count; ++a)
       if (from[a].block != nullptr)
-        for (std::size_t f = 0; f < Fields; ++f) from[a].block->at[f][from[a].place] = blocks[a / lanes].at[f][a % lanes];
+        each_field(a, [&](std::size_t f, std::size_t at) { from[a].block->at[f][from[a].place] = record[at]; });
+  }
+
+ private:
+  // Call `visit` with each field of a class, and with its place in the record.
+  template <class Visit>
+  static MISTAKEBOUND_INLINE void each_field(std::size_t a, Visit visit) {
+    const std::size_t scored = Layout::at(shape, 0, a), others = Layout::at(shape, Scored, a);
+    for (std::size_t f = 0; f < Scored; ++f) visit(f, scored + f * lanes);
+    for (std::size_t f = Scored; f < Fields; ++f) visit(f, others + (f - Scored) * lanes);
   }
 };
 
-// Coin betting with a gradient and with the least size of a bet.
-struct Coin {
-  Floats w, sum, size_of, reward, most_bet;
+// The records of all owners: side by side as long as classes are few, otherwise in chains.
+template <std::size_t Fields, std::size_t Scored>
+class ClassCells {
+ public:
+  using Dense = DenseCells<Fields, Scored>;
+  using Layout = typename Dense::Layout;
 
-  MISTAKEBOUND_INLINE void learn(Floats gradient, Floats floor) {
-    const Floats bet = size(gradient);
-    reward = most(least(reward + w * gradient, eight(largest_reward)), eight(0));
+  // Beyond `most_blocks`, no further pair is kept once classes are many.
+  explicit ClassCells(std::size_t most_dense, std::size_t most_blocks = ~std::size_t{0}) : ClassCells(most_dense, most_blocks, 0) {}
+
+  bool dense() const { return few != nullptr; }
+  // Of the records that are scored or learned; those of many classes are copied into one first.
+  Shape shape() const { return dense() ? few->shape() : GatheredCells<Fields, Scored>::shape; }
+  std::size_t owners() const { return dense() ? few->owners() : many->owners(); }
+  void resize(std::size_t owners) { dense() ? few->resize(owners) : many->resize(owners); }
+  void reserve_owners(std::size_t owners) { dense() ? few->reserve_owners(owners) : many->reserve_owners(owners); }
+
+  // Change the layout to that of a number of classes. If memory is short, it throws and nothing changes.
+  void set_classes(std::size_t classes) {
+    if (!dense() || (classes <= most_dense_ && Shape::of(classes) == few->shape())) return;
+    PairState all;
+    copy(all);
+    ClassCells changed(most_dense_, most_blocks_, classes);
+    changed.resize(owners());
+    changed.restore(all);
+    *this = std::move(changed);
+  }
+  // Allocate memory for what learning `owners` of them adds.
+  void make_room(std::size_t owners) { dense() ? few->reserve(owners) : many->reserve(owners * (most_blocks_of_row + 1)); }
+
+  template <class Visit>
+  void each(std::size_t owner, Visit visit) const {
+    dense() ? few->each(owner, visit) : many->each(owner, visit);
+  }
+  void copy(PairState& to) const {
+    std::vector<std::pair<std::int32_t, std::array<float, Fields>>> records;
+    for (std::size_t owner = 0; owner < owners(); ++owner) {
+      records.clear();
+      each(owner, [&](std::int32_t label, auto number) {
+        auto& values = records.emplace_back(label, std::array<float, Fields>{}).second;
+        for (std::size_t f = 0; f < Fields; ++f) values[f] = number(f);
+      });
+      if (records.empty()) continue;
+      std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      to.owners.push_back(static_cast<std::uint32_t>(owner));
+      to.counts.push_back(static_cast<std::uint32_t>(records.size()));
+      for (const auto& [label, values] : records) {
+        to.classes.push_back(label);
+        to.values.insert(to.values.end(), values.begin(), values.end());
+      }
+    }
+  }
+  // Restore checked pairs into empty cells.
+  void restore(const PairState& from) {
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < from.owners.size(); next += from.counts[k++]) {
+      const float* const values = from.values.data() + next * Fields;
+      if (dense())
+        few->restore(from.owners[k], from.counts[k], values);
+      else
+        many->restore(from.owners[k], from.counts[k], from.classes.data() + next, values);
+    }
+  }
+
+  // One of them exists.
+  std::unique_ptr<Dense> few;
+  std::unique_ptr<Cells<Fields>> many;
+
+ private:
+  ClassCells(std::size_t most_dense, std::size_t most_blocks, std::size_t classes) : most_dense_(most_dense), most_blocks_(most_blocks) {
+    if (most_dense > 0 && classes <= most_dense)
+      few = std::make_unique<Dense>(Shape::of(classes));
+    else
+      many = std::make_unique<Cells<Fields>>(most_blocks);
+  }
+  std::size_t most_dense_, most_blocks_;
+};
+
+// Fetch lines into the cache: those of a record from the `first` to before the `last`.
+MISTAKEBOUND_INLINE void fetch(const float* record, std::size_t first, std::size_t last) {
+  constexpr std::size_t line = 16;
+  for (std::size_t k = first; k < last; ++k) __builtin_prefetch(record + k * line);
+}
+// The same for a block.
+template <std::size_t First, std::size_t Last, class Block>
+MISTAKEBOUND_INLINE void fetch(const Block* block) {
+  constexpr std::size_t line = 64;
+  const char* const begin = reinterpret_cast<const char*>(block);
+#pragma GCC unroll 16
+  for (std::size_t k = First; k < Last; ++k) __builtin_prefetch(begin + k * line);
+}
+
+// Coin betting with a gradient and with the least size of a bet.
+template <class V>
+struct Coin {
+  V w, sum, size_of, reward, most_bet;
+
+  MISTAKEBOUND_INLINE void learn(V gradient, V floor) {
+    const V bet = size(gradient);
+    reward = most(least(reward + w * gradient, every<V>(largest_reward)), every<V>(0));
     sum = sum + gradient;
     size_of = size_of + bet;
     most_bet = most(most_bet, most(bet, floor));
-    const Floats least_so_far = most(most_bet, eight(least_bet));
+    const V least_so_far = most(most_bet, every<V>(least_bet));
     w = clip((sum * (least_so_far + reward)) / (least_so_far * (size_of + least_so_far)), largest_weight);
   }
 };

@@ -1,16 +1,14 @@
-// Records for pairs of an owner and a class, in blocks of eight classes. The blocks of an owner form a chain, which grows when a
-// class is first learned, so memory is used for such pairs only.
+// Records for pairs of an owner and a class when classes are many, in blocks of eight classes. The blocks of an owner form a chain,
+// which grows when a class is first learned, so memory is used for such pairs only.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "memory/table.hpp"
-#include "panel/classes/state.hpp"
+#include "panel/state.hpp"
 
 namespace mistakebound::panel {
 
@@ -65,38 +63,21 @@ class Cells {
     return {last, place};
   }
 
-  // Call `visit(class, block, place)` for each record of an owner.
+  // Call `visit(class, number)` for each record of an owner, where `number(field)` is one of its numbers.
   template <class Visit>
   void each(std::size_t owner, Visit visit) const {
-    for (std::uint32_t at = first(owner); at != 0; at = next(at))
-      for (std::size_t j = 0; j < lanes && block(at)->of[j] != 0; ++j) visit(block(at)->of[j] - 1, *block(at), j);
-  }
-
-  void copy(PairState& to) const {
-    std::vector<std::pair<std::int32_t, const float*>> records;
-    for (std::size_t owner = 0; owner < owners(); ++owner) {
-      records.clear();
-      each(owner, [&](std::int32_t label, const Block& of, std::size_t place) { records.emplace_back(label, &of.at[0][place]); });
-      if (records.empty()) continue;
-      std::sort(records.begin(), records.end());
-      to.owners.push_back(static_cast<std::uint32_t>(owner));
-      to.counts.push_back(static_cast<std::uint32_t>(records.size()));
-      for (const auto& [label, from] : records) {
-        to.classes.push_back(label);
-        for (std::size_t f = 0; f < Fields; ++f) to.values.push_back(from[f * lanes]);
-      }
+    for (std::uint32_t at = first(owner); at != 0; at = next(at)) {
+      const Block& of = *block(at);
+      for (std::size_t j = 0; j < lanes && of.of[j] != 0; ++j) visit(of.of[j] - 1, [&](std::size_t field) { return of.at[field][j]; });
     }
   }
-  // Restore checked pairs into empty cells.
-  void restore(const PairState& from) {
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < from.owners.size(); ++k) {
-      reserve(from.counts[k] / lanes + 1);
-      for (std::uint32_t c = 0; c < from.counts[k]; ++c, ++next) {
-        const Cell cell = append(from.owners[k], from.classes[next]);
-        if (cell.block == nullptr) throw std::invalid_argument("the state has too many interactions");
-        for (std::size_t f = 0; f < Fields; ++f) cell.block->at[f][cell.place] = from.values[next * Fields + f];
-      }
+  // Restore the records of an owner for these classes.
+  void restore(std::size_t owner, std::size_t count, const std::int32_t* classes, const float* values) {
+    reserve(count / lanes + 1);
+    for (std::size_t c = 0; c < count; ++c) {
+      const Cell cell = append(owner, classes[c]);
+      if (cell.block == nullptr) throw std::invalid_argument("the state has too many interactions");
+      for (std::size_t f = 0; f < Fields; ++f) cell.block->at[f][cell.place] = values[c * Fields + f];
     }
   }
 

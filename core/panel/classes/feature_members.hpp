@@ -19,12 +19,11 @@ namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
 class FeatureMembers {
  public:
-  using Block = Cells<cell_fields>::Block;
-
-  Cells<cell_fields> cells;
+  static constexpr std::size_t scored_fields = cell_count + 1;  // the first fields, which scores depend on
+  ClassCells<cell_fields, scored_fields> cells;
   Table<FeatureRecord> records;
 
-  explicit FeatureMembers(std::size_t most_dense) : most_dense_(most_dense) { resize(0); }
+  explicit FeatureMembers(std::size_t most_dense) : cells(most_dense) { resize(0); }
 
   std::size_t features() const { return records.size() - before_owners; }
   void reserve(std::size_t features) {
@@ -37,8 +36,8 @@ class FeatureMembers {
   }
 
   void score(const ClassRow& x, const Views& views, const Priors& priors, std::size_t classes, ClassScores& z) {
-    if (classes <= most_dense_)
-      score_dense(x, views, priors, classes, z);
+    if (cells.dense())
+      score_dense(x, views, priors, z);
     else
       score_sparse(x, views, priors, classes, z);
     const double shrink = 1 / std::max(1.0, static_cast<double>(x.size) / 24);
@@ -63,16 +62,15 @@ class FeatureMembers {
         std::fill(fourth.begin(), fourth.end(), square * square);
         for (std::size_t k = 0; k < classes; ++k) to.of(q, list, k) = static_cast<double>(square * square * v.absence[q]);
       }
-      cells.each(owner_of(x, q), [&](std::int32_t label, const Block& cell, std::size_t j) {
+      cells.each(owner_of(x, q), [&](std::int32_t label, auto number) {
         const auto k = static_cast<std::size_t>(label);
         for (std::size_t f = 0; f < linear_fields; ++f)
-          to.of(q, linear_member[f], k) = static_cast<double>(cell.at[f][j]) * static_cast<double>(view[f]);
+          to.of(q, linear_member[f], k) = static_cast<double>(number(f)) * static_cast<double>(view[f]);
         to.of(q, eg, k) *= .5;
         if (!feature) return;
-        const Evidence e(eight(cell.at[cell_count][j]), v.scaled[q], v.count[q], v.absence[q], eight(priors.share[k]), eight(priors.rest[k]),
-                         eight(priors.narrow_logit[k]));
-        to.of(q, bayes, k) = shrink * static_cast<double>(first_of(e.for_bayes));
-        fourth[k] = static_cast<double>(first_of(e.fourth)), to.of(q, list, k) = static_cast<double>(first_of(e.fifth));
+        const Evidence<Half> e(every<Half>(number(cell_count)), v, q, {every<Half>(priors.share[k]), every<Half>(priors.rest[k]), every<Half>(priors.narrow_logit[k])});
+        to.of(q, bayes, k) = shrink * static_cast<double>(e.for_bayes[0]);
+        fourth[k] = static_cast<double>(e.fourth[0]), to.of(q, list, k) = static_cast<double>(e.fifth[0]);
       });
       for (std::size_t k = 0; feature && k < classes; ++k) fourths[k] += fourth[k];
     }
@@ -83,72 +81,73 @@ class FeatureMembers {
   }
 
   // Allocate memory for what `learn` adds.
-  void make_room(const ClassRow& x) {
-    cells.reserve((x.size + 1) * (most_blocks_of_row + 1));
-    at_.resize((x.size + 1) * most_blocks_of_row);
+  void make_room(const ClassRow& x, std::size_t classes) {
+    cells.set_classes(classes);
+    cells.make_room(x.size + 1);
+    at_.resize(x.size + 1);
     for (auto* steps : {&implicit_steps_, &hinge_steps_}) steps->resize((x.size + 1) * most_active);
-    if (gathered_.size() < x.size + 1 && !dense_) gathered_.resize(x.size + 1);
+    if (gathered_.size() < x.size + 1 && !cells.dense()) gathered_.resize(x.size + 1);
   }
-  // Whether the next row is learned by copies of records.
-  void set_classes(std::size_t classes) { dense_ = classes <= most_dense_; }
 
   // Learn the row that was scored last.
   void learn(const ClassRow& x, const Views& views, const Active& active, const ActivePlaces& places, std::size_t classes, double weight) {
     const std::size_t all_places = x.size + 1;
     for (std::size_t q = 0; q < all_places; ++q) {
       const std::size_t owner = owner_of(x, q);
-      Block** const to = at_.data() + q * most_blocks_of_row;
-      if (dense_) {
-        complete_blocks(cells, owner, classes, to);
+      if (cells.dense()) {
+        at_[q] = cells.few->make(owner, classes);
       } else {
-        gathered_[q].gather(cells, owner, active, places);
-        for (std::size_t b = 0; b < most_blocks_of_row; ++b) to[b] = gathered_[q].blocks + b;
+        gathered_[q].gather(*cells.many, owner, active, places);
+        at_[q] = gathered_[q].record;
       }
     }
+    const Shape shape = cells.shape();
     FeatureSteps steps(active, weight);
-    for (std::size_t b = 0; b < active.blocks(); ++b) first_pass(views, b, steps);
+    Layout::each_part(shape, [&](auto part) { first_pass(views, part, steps); });
     steps.finish(active, weight);
-    for (std::size_t b = 0; b < active.blocks(); ++b) second_pass(views, b, steps);
-    for (std::size_t q = 0; q < x.size; ++q)
-      at_[q * most_blocks_of_row + active.label / lanes]->at[cell_count][active.label % lanes] += static_cast<float>(weight);
-    if (!dense_)
+    Layout::each_part(shape, [&](auto part) { second_pass(views, part, steps); });
+    const std::size_t count = Layout::at(shape, cell_count, active.label);
+    for (std::size_t q = 0; q < x.size; ++q) at_[q][count] += static_cast<float>(weight);
+    if (!cells.dense())
       for (std::size_t q = 0; q < all_places; ++q) gathered_[q].scatter(active);
     Views::learn(x, records.data(), weight);
   }
 
  private:
-  static constexpr std::size_t scored_lines = (cell_count + 1) / 2;  // of a block: those that scores depend on, two fields each
-  static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 2;  // how many blocks earlier a block is fetched
-  static constexpr std::size_t sum_width = 12;                         // places for the sums of a class
+  using Layout = Record<cell_fields, scored_fields>;
+  using Block = Cells<cell_fields>::Block;
+  static constexpr std::size_t scored_lines = scored_fields / 2;           // of a block, two fields each
+  static constexpr std::size_t lines = sizeof(Block) / 64, ahead = 2;      // how many blocks earlier a block is fetched
+  static constexpr std::size_t sum_width = 12;                             // places for the sums of a class
 
   static std::size_t owner_of(const ClassRow& x, std::size_t q) { return q < x.size ? x.owner[q] : constant_owner; }
 
-  static float first_of(Floats eight_of) {
-    float at[lanes];
-    store(at, eight_of);
-    return at[0];
-  }
-  // What a feature says about eight classes, for naive Bayes and for the decision list.
+  // Shares of classes, as Priors has them.
+  template <class V>
+  struct Shares {
+    V share, rest, logit;
+  };
+  // What a feature says about some classes, for naive Bayes and for the decision list.
+  template <class V>
   struct Evidence {
-    Floats for_bayes, fourth, fifth;
-    MISTAKEBOUND_INLINE Evidence(Floats had, float u, float count, float absence, Floats share, Floats rest, Floats logit) {
-      const Floats e = had + share;
-      for_bayes = ln(e / share) * __builtin_fabsf(u);
-      const Floats r = choose(had > 0.0f, ln(e / (most(count - had, eight(0)) + rest)) - logit, eight(absence));
-      const Floats square = r * r;
-      fourth = square * square;
-      fifth = fourth * r;
+    V for_bayes, fourth, fifth;
+    MISTAKEBOUND_INLINE Evidence(V had, const Views& v, std::size_t q, const Shares<V>& of) {
+      const V e = had + of.share;
+      for_bayes = ln(e / of.share) * __builtin_fabsf(v.scaled[q]);
+      set(choose(had > 0.0f, ln(e / (most(v.count[q] - had, every<V>(0)) + of.rest)) - of.logit, every<V>(v.absence[q])));
     }
-    // None of the eight classes had the feature: the same numbers, without logarithms.
-    MISTAKEBOUND_INLINE explicit Evidence(float absence) : for_bayes(eight(0)) {
-      const Floats r = eight(absence), square = r * r;
-      fourth = square * square;
-      fifth = fourth * r;
-    }
-    static MISTAKEBOUND_INLINE Evidence of(const Block& cell, const Views& v, std::size_t q, Floats share, Floats rest, Floats logit) {
-      const Floats had = load(cell.at[cell_count]);
+    // None of the classes had the feature: the same numbers, without logarithms.
+    MISTAKEBOUND_INLINE explicit Evidence(float absence) : for_bayes(every<V>(0)) { set(every<V>(absence)); }
+    static MISTAKEBOUND_INLINE Evidence of(V had, const Views& v, std::size_t q, const Shares<V>& of) {
       if (places(had > 0.0f) == 0) return Evidence(v.absence[q]);
-      return Evidence(had, v.scaled[q], v.count[q], v.absence[q], share, rest, logit);
+      return Evidence(had, v, q, of);
+    }
+
+   private:
+    MISTAKEBOUND_INLINE void set(V r) {
+      const V square = r * r;
+      fourth = square * square;
+      fifth = fourth * r;
     }
   };
   // The member of each linear field, and the view that it learns from.
@@ -158,36 +157,40 @@ class FeatureMembers {
     return {n, n, n, n, v.of_length[q], v.of_rarity[q], u, u, u};
   }
 
-  void score_dense(const ClassRow& x, const Views& v, const Priors& priors, std::size_t classes, ClassScores& z) {
+  void score_dense(const ClassRow& x, const Views& v, const Priors& priors, ClassScores& z) {
     fourths_.resize(z.stride()), fifths_.resize(z.stride());
-    at_.resize((x.size + 1) * most_blocks_of_row);
+    at_.resize(x.size + 1);
+    const Shape shape = cells.shape();
+    const std::size_t lines_of_scores = Layout::scored_lines(shape);
     for (std::size_t q = 0; q <= x.size; ++q) {
-      Block** const to = at_.data() + q * most_blocks_of_row;
-      find_blocks(cells, owner_of(x, q), classes, to);
-      for (std::size_t b = 0; b * lanes < classes; ++b) fetch<0, scored_lines>(to[b]);
+      at_[q] = cells.few->find(owner_of(x, q));
+      fetch(at_[q], 0, lines_of_scores);
     }
-    for (std::size_t b = 0; b * lanes < classes; ++b) {
-      Floats sum[linear_fields];
+    Layout::each_part(shape, [&](auto part) { score_part(v, priors, part, z); });
+  }
+  template <std::size_t Lanes>
+  void score_part(const Views& v, const Priors& priors, Part<Lanes> part, ClassScores& z) {
+    using V = Vector<Lanes>;
+    V sum[linear_fields];
 #pragma GCC unroll 9
-      for (std::size_t f = 0; f < linear_fields; ++f) sum[f] = eight(0);
-      for (std::size_t q = 0; q <= x.size; ++q) {
-        const Block& cell = *at_[q * most_blocks_of_row + b];
-        const auto view = linear_views(v, q);
+    for (std::size_t f = 0; f < linear_fields; ++f) sum[f] = V{};
+    for (std::size_t q = 0; q <= v.size; ++q) {
+      const float* const record = at_[q] + part.scored;
+      const auto view = linear_views(v, q);
 #pragma GCC unroll 9
-        for (std::size_t f = 0; f < linear_fields; ++f) sum[f] = sum[f] + load(cell.at[f]) * view[f];
-      }
-      for (std::size_t f = 0; f < linear_fields; ++f) store(z.of(linear_member[f]) + b * lanes, sum[f]);
-      const Floats share = load(priors.share.data() + b * lanes), rest = load(priors.rest.data() + b * lanes),
-                   logit = load(priors.narrow_logit.data() + b * lanes);
-      Floats of_bayes = eight(0), fourths = eight(0), fifths = eight(0);
-      for (std::size_t q = 0; q < x.size; ++q) {
-        const auto e = Evidence::of(*at_[q * most_blocks_of_row + b], v, q, share, rest, logit);
-        of_bayes = of_bayes + e.for_bayes, fourths = fourths + e.fourth, fifths = fifths + e.fifth;
-      }
-      store(z.of(bayes) + b * lanes, of_bayes);
-      store(fourths_.data() + b * lanes, fourths);
-      store(fifths_.data() + b * lanes, fifths);
+      for (std::size_t f = 0; f < linear_fields; ++f) sum[f] = sum[f] + load_part<Lanes>(record + f * Lanes) * view[f];
     }
+    for (std::size_t f = 0; f < linear_fields; ++f) store_part<Lanes>(z.of(linear_member[f]) + part.first, sum[f]);
+    const auto of = [&part](const std::vector<float>& values) { return load_part<Lanes>(values.data() + part.first); };
+    const Shares<V> shares{of(priors.share), of(priors.rest), of(priors.narrow_logit)};
+    V of_bayes{}, fourths{}, fifths{};
+    for (std::size_t q = 0; q < v.size; ++q) {
+      const auto e = Evidence<V>::of(load_part<Lanes>(at_[q] + Layout::at(part, cell_count)), v, q, shares);
+      of_bayes = of_bayes + e.for_bayes, fourths = fourths + e.fourth, fifths = fifths + e.fifth;
+    }
+    store_part<Lanes>(z.of(bayes) + part.first, of_bayes);
+    store_part<Lanes>(fourths_.data() + part.first, fourths);
+    store_part<Lanes>(fifths_.data() + part.first, fifths);
   }
 
   // Many classes: the records of a feature are in any order, so sums are kept class by class: eight linear members, then the ninth
@@ -204,7 +207,7 @@ class FeatureMembers {
         std::fill_n(fifth_.data(), classes, fourth * v.absence[q]);
       }
       chain_.clear();
-      for (std::uint32_t at = cells.first(owner_of(x, q)); at != 0; at = cells.next(at)) chain_.push_back(cells.block(at));
+      for (std::uint32_t at = cells.many->first(owner_of(x, q)); at != 0; at = cells.many->next(at)) chain_.push_back(cells.many->block(at));
       for (std::size_t k = 0; k < chain_.size(); ++k) {
         if (k + ahead < chain_.size()) fetch<0, scored_lines>(chain_[k + ahead]), fetch<lines - 1, lines>(chain_[k + ahead]);
         add_block(*chain_[k], v, q, priors, feature);
@@ -241,69 +244,74 @@ class FeatureMembers {
       const std::size_t k = j < here ? label[j] : 0;
       share[j] = priors.share[k], rest[j] = priors.rest[k], logit[j] = priors.narrow_logit[k];
     }
-    const auto e = Evidence::of(cell, v, q, load(share), load(rest), load(logit));
+    const auto e = Evidence<Floats>::of(load(cell.at[cell_count]), v, q, {load(share), load(rest), load(logit)});
     store(last, e.for_bayes), store(fourth, e.fourth), store(fifth, e.fifth);
     for (std::size_t j = 0; j < here; ++j)
       sums_[label[j] * sum_width + linear_fields] += last[j], fourth_[label[j]] = fourth[j], fifth_[label[j]] = fifth[j];
   }
 
   // AdaGrad's sums of the implicit and the hinge member, and how far a step of 1 moves their scores and that of AROW.
-  void first_pass(const Views& v, std::size_t b, FeatureSteps& steps) {
-    for (std::size_t q = 0; q <= v.size; ++q) fetch<scored_lines, lines>(at_[q * most_blocks_of_row + b]);
-    const Floats surprise = load(steps.surprise + b * lanes), within = load(steps.within + b * lanes);
-    const bool hinge_learns = some(steps.within + b * lanes);
-    Floats reach = eight(0), hinge_reach = eight(0), confidence = eight(0);
+  template <std::size_t Lanes>
+  void first_pass(const Views& v, Part<Lanes> part, FeatureSteps& steps) {
+    using V = Vector<Lanes>;
+    const V surprise = load_part<Lanes>(steps.surprise + part.first), within = load_part<Lanes>(steps.within + part.first);
+    const bool hinge_learns = some(within);
+    V reach{}, hinge_reach{}, confidence{};
     for (std::size_t q = 0; q <= v.size; ++q) {
-      Block& cell = *at_[q * most_blocks_of_row + b];
+      const auto field = [&](std::size_t f) __attribute__((always_inline)) { return at_[q] + Layout::at(part, f); };
       const float x = v.of_unit[q], l = v.of_length[q];
-      const Floats gradient = surprise * x, total = load(cell.at[cell_implicit_sum]) + gradient * gradient;
-      store(cell.at[cell_implicit_sum], total);
-      const Floats step = x / root(total + first_sum);
+      const V gradient = surprise * x, total = load_part<Lanes>(field(cell_implicit_sum)) + gradient * gradient;
+      store_part<Lanes>(field(cell_implicit_sum), total);
+      const V step = x / root(total + first_sum);
       reach = reach + step * x;
-      store(implicit_steps_.data() + q * most_active + b * lanes, step);
-      confidence = confidence + variance(load(cell.at[cell_arow_variance])) * (l * l);
+      store_part<Lanes>(implicit_steps_.data() + q * most_active + part.first, step);
+      confidence = confidence + variance(load_part<Lanes>(field(cell_arow_variance))) * (l * l);
       if (!hinge_learns) continue;
-      const Floats hinge_total = load(cell.at[cell_hinge_sum]) + within * (x * x), hinge_step = x / root(hinge_total + first_sum);
-      store(cell.at[cell_hinge_sum], hinge_total);
+      const V hinge_total = load_part<Lanes>(field(cell_hinge_sum)) + within * (x * x), hinge_step = x / root(hinge_total + first_sum);
+      store_part<Lanes>(field(cell_hinge_sum), hinge_total);
       hinge_reach = hinge_reach + hinge_step * x;
-      store(hinge_steps_.data() + q * most_active + b * lanes, hinge_step);
+      store_part<Lanes>(hinge_steps_.data() + q * most_active + part.first, hinge_step);
     }
-    store(steps.reach + b * lanes, reach);
-    store(steps.hinge_reach + b * lanes, hinge_reach);
-    store(steps.confidence + b * lanes, confidence);
+    store_part<Lanes>(steps.reach + part.first, reach);
+    store_part<Lanes>(steps.hinge_reach + part.first, hinge_reach);
+    store_part<Lanes>(steps.confidence + part.first, confidence);
   }
 
-  // Whether a member learns any of eight classes: not all factors are 0.
-  static bool some(const float* factors) { return places(size(load(factors)) > 0.0f) != 0; }
-  static MISTAKEBOUND_INLINE Floats variance(Floats kept) { return choose(kept == 0.0f, eight(1), kept); }
+  // Whether a member learns any of the classes: not all factors are 0.
+  template <class V>
+  static bool some(V factors) { return places(size(factors) > 0.0f) != 0; }
+  template <class V>
+  static MISTAKEBOUND_INLINE V variance(V kept) { return choose(kept == 0.0f, every<V>(1), kept); }
 
-  void second_pass(const Views& v, std::size_t b, const FeatureSteps& steps) {
-    const auto of = [b](const float* values) __attribute__((always_inline)) { return load(values + b * lanes); };
-    const Floats live = of(steps.live), by_coin = of(steps.coin), by_implicit = of(steps.implicit), by_hinge = of(steps.hinge),
-                 by_arow = of(steps.arow), shrink = of(steps.shrink), by_adagrad = of(steps.adagrad), by_ftrl = of(steps.ftrl),
-                 by_sgd = of(steps.sgd), by_winnow = of(steps.winnow), by_eg = of(steps.eg);
-    const bool hinge_learns = some(steps.hinge + b * lanes), arow_learns = some(steps.shrink + b * lanes), winnow_learns = some(steps.winnow + b * lanes);
-    const float *implicit_step = implicit_steps_.data() + b * lanes, *hinge_step = hinge_steps_.data() + b * lanes;
+  template <std::size_t Lanes>
+  void second_pass(const Views& v, Part<Lanes> part, const FeatureSteps& steps) {
+    using V = Vector<Lanes>;
+    const auto of = [&part](const float* values) __attribute__((always_inline)) { return load_part<Lanes>(values + part.first); };
+    const V live = of(steps.live), by_coin = of(steps.coin), by_implicit = of(steps.implicit), by_hinge = of(steps.hinge),
+            by_arow = of(steps.arow), shrink = of(steps.shrink), by_adagrad = of(steps.adagrad), by_ftrl = of(steps.ftrl),
+            by_sgd = of(steps.sgd), by_winnow = of(steps.winnow), by_eg = of(steps.eg);
+    const bool hinge_learns = some(by_hinge), arow_learns = some(shrink), winnow_learns = some(by_winnow);
     for (std::size_t q = 0; q <= v.size; ++q) {
-      Block& cell = *at_[q * most_blocks_of_row + b];
-      const auto old = [&cell](std::size_t f) __attribute__((always_inline)) { return load(cell.at[f]); };
-      const auto set = [&cell](std::size_t f, Floats value) __attribute__((always_inline)) { store(cell.at[f], value); };
+      float *const scored = at_[q] + part.scored, *const others = at_[q] + part.others;
+      const auto at = [=](std::size_t f) __attribute__((always_inline)) { return f < scored_fields ? scored + f * Lanes : others + (f - scored_fields) * Lanes; };
+      const auto old = [=](std::size_t f) __attribute__((always_inline)) { return load_part<Lanes>(at(f)); };
+      const auto set = [=](std::size_t f, V value) __attribute__((always_inline)) { store_part<Lanes>(at(f), value); };
       const float x = v.of_unit[q], l = v.of_length[q], i = v.of_rarity[q], u = v.scaled[q];
-      Coin coin_of{old(cell_coin_w), old(cell_coin_sum), old(cell_coin_size), old(cell_coin_reward), old(cell_coin_most)};
+      Coin<V> coin_of{old(cell_coin_w), old(cell_coin_sum), old(cell_coin_size), old(cell_coin_reward), old(cell_coin_most)};
       coin_of.learn(by_coin * x, live * (.5f * __builtin_fabsf(x)));
       set(cell_coin_w, coin_of.w), set(cell_coin_sum, coin_of.sum), set(cell_coin_size, coin_of.size_of);
       set(cell_coin_reward, coin_of.reward), set(cell_coin_most, coin_of.most_bet);
-      set(cell_implicit_w, old(cell_implicit_w) + by_implicit * load(implicit_step + q * most_active));
-      if (hinge_learns) set(cell_hinge_w, old(cell_hinge_w) + by_hinge * load(hinge_step + q * most_active));
+      set(cell_implicit_w, old(cell_implicit_w) + by_implicit * of(implicit_steps_.data() + q * most_active));
+      if (hinge_learns) set(cell_hinge_w, old(cell_hinge_w) + by_hinge * of(hinge_steps_.data() + q * most_active));
       if (arow_learns) {
-        const Floats kept = old(cell_arow_variance), certain = variance(kept) * l;
+        const V kept = old(cell_arow_variance), certain = variance(kept) * l;
         set(cell_arow_w, clip(old(cell_arow_w) + by_arow * certain, largest_weight));
-        set(cell_arow_variance, choose(shrink > 0.0f, most(variance(kept) - (shrink * certain) * certain, eight(1e-30f)), kept));
+        set(cell_arow_variance, choose(shrink > 0.0f, most(variance(kept) - (shrink * certain) * certain, every<V>(1e-30f)), kept));
       }
-      const Floats of_rare = by_adagrad * i, rare_total = old(cell_adagrad_sum) + of_rare * of_rare;
+      const V of_rare = by_adagrad * i, rare_total = old(cell_adagrad_sum) + of_rare * of_rare;
       set(cell_adagrad_sum, rare_total);
       set(cell_adagrad_w, old(cell_adagrad_w) + of_rare / root(rare_total + first_sum));
-      const Floats of_ftrl = by_ftrl * u, total = old(cell_ftrl_sum) + of_ftrl * of_ftrl;
+      const V of_ftrl = by_ftrl * u, total = old(cell_ftrl_sum) + of_ftrl * of_ftrl;
       set(cell_ftrl_sum, total);
       set(cell_ftrl_w, old(cell_ftrl_w) + (of_ftrl * .3f) / (.3f + root(total)));
       set(cell_sgd_w, old(cell_sgd_w) + by_sgd * u);
@@ -313,11 +321,9 @@ class FeatureMembers {
   }
   static constexpr float winnow_limit = 5.343e12f, eg_limit = 242582597.7f;  // sinh 30 and sinh 20
 
-  std::size_t most_dense_;
-  bool dense_ = true;
   // Of the row that was scored last.
-  std::vector<Block*> at_;
-  std::vector<GatheredCells<cell_fields>> gathered_;
+  std::vector<float*> at_;  // the record of each place
+  std::vector<GatheredCells<cell_fields, scored_fields>> gathered_;
   std::vector<float> fourths_, fifths_, fourth_, fifth_, sums_, implicit_steps_, hinge_steps_;
   std::vector<const Block*> chain_;
 };

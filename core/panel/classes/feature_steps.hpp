@@ -65,7 +65,8 @@ class FeatureSteps {
   }
 
   // sinh(z + d) for w = sinh z. Only a weight above 1 can make a step longer than ½.
-  MISTAKEBOUND_INLINE Floats sinh_of(Floats w, Floats d) const {
+  template <class V>
+  MISTAKEBOUND_INLINE V sinh_of(V w, V d) const {
     if (large_) [[unlikely]]
       return sinh_moved_far(w, d);
     return sinh_moved(w, d);

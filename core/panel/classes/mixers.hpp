@@ -10,34 +10,55 @@
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
-inline constexpr std::size_t class_width = 20;  // places for members: a multiple of four
+// Places for members, the prior and the mixers: a multiple of four. Those behind them have numbers that no result depends on.
+inline constexpr std::size_t class_width = 20;
+static_assert(class_members + mixers <= class_width);
 
-// Log probabilities of the classes, and the probabilities themselves, for one expert. Places beyond the classes are 0.
-struct Distribution {
-  std::vector<double> log_chance, chance;
+// For each class, from `first` on and `stride` numbers apart, four log probabilities and four probabilities.
+struct FourExperts {
+  double *log_chance, *chance;
+  std::size_t stride;
 
-  void resize(std::size_t places) { log_chance.resize(places), chance.resize(places); }
   // From numbers in `log_chance`: subtract the maximum, apply the floor, normalise.
-  void normalise(std::size_t classes, double floor) {
-    double top = log_chance[0];
-    for (std::size_t k = 1; k < classes; ++k) top = larger(top, log_chance[k]);
-    Four totals = all(0);
-    for (std::size_t k = 0; k < classes; k += 4) {
-      const Four z = most(load(log_chance.data() + k) - top, all(floor));
-      store(log_chance.data() + k, z);
-      store(chance.data() + k, quick_exp(z));
-      for (std::size_t j = classes; j < k + 4; ++j) chance[j] = 0;
-      totals += load(chance.data() + k);
+  void normalise(std::size_t classes, double floor) const {
+    Four top = load(log_chance), total = all(0);
+    for (std::size_t k = 1; k < classes; ++k) top = most(top, load(log_chance + k * stride));
+    for (std::size_t k = 0; k < classes; ++k) {
+      const Four z = most(load(log_chance + k * stride) - top, all(floor)), p = quick_exp(z);
+      store(log_chance + k * stride, z);
+      store(chance + k * stride, p);
+      total += p;
     }
-    const double total = sum(totals);
-    const Four off = quick_ln(all(total)), share = all(1 / total);
-    for (std::size_t k = 0; k < classes; k += 4) {
-      store(log_chance.data() + k, load(log_chance.data() + k) - off);
-      store(chance.data() + k, load(chance.data() + k) * share);
-      for (std::size_t j = classes; j < k + 4; ++j) log_chance[j] = 0;
+    const Four off = quick_ln(total), share = 1.0 / total;
+    for (std::size_t k = 0; k < classes; ++k) {
+      store(log_chance + k * stride, load(log_chance + k * stride) - off);
+      store(chance + k * stride, load(chance + k * stride) * share);
     }
   }
 };
+
+// Log probabilities and probabilities of all experts, class by class.
+struct Distributions {
+  std::vector<double> log_chance, chance;
+
+  void resize(std::size_t classes) { log_chance.resize(classes * class_width), chance.resize(classes * class_width); }
+  const double* logs(std::size_t k) const { return log_chance.data() + k * class_width; }
+  const double* chances(std::size_t k) const { return chance.data() + k * class_width; }
+  FourExperts four_from(std::size_t expert) { return {log_chance.data() + expert, chance.data() + expert, class_width}; }
+};
+
+// Σ a_i b_i over all places.
+MISTAKEBOUND_INLINE double dot(const double* a, const double* b) {
+  Four sums = all(0);
+#pragma GCC unroll 5
+  for (std::size_t j = 0; j < class_width; j += 4) sums = fused(load(a + j), load(b + j), sums);
+  return sum(sums);
+}
+// a + factor·b
+MISTAKEBOUND_INLINE void add(double* a, double factor, const double* b) {
+#pragma GCC unroll 5
+  for (std::size_t j = 0; j < class_width; j += 4) store(a + j, fused(all(factor), load(b + j), load(a + j)));
+}
 
 // Weights of the members in one mixer.
 struct ClassWeights {
@@ -47,25 +68,29 @@ struct ClassWeights {
     constexpr double largest = 1e6;
     return std::all_of(at, at + count, [](double weight) { return std::fabs(weight) <= largest; });
   }
-  void mix(const Distribution* members_of, std::size_t count, std::size_t classes, Distribution& to) const {
-    constexpr double least_log_chance = -20;
-    for (std::size_t k = 0; k < classes; k += 4) {
-      Four z = all(0);
-      for (std::size_t i = 0; i < count; ++i) z = fused(all(at[i]), load(members_of[i].log_chance.data() + k), z);
-      store(to.log_chance.data() + k, z);
-    }
-    to.normalise(classes, least_log_chance);
-  }
 };
 
-// Σ_k p_k l_ik for each member i.
-inline void averages(const Distribution* members_of, std::size_t count, const double* p, std::size_t classes, double* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    Four sums = all(0);
-    for (std::size_t k = 0; k < classes; k += 4) sums = fused(load(p + k), load(members_of[i].log_chance.data() + k), sums);
-    to[i] = sum(sums);
+// What a mixer learns from: l_iy − Σ_k p_k l_ik of each member, Σ_k p_k l_ik, and p itself, which is changed.
+struct MixerLesson {
+  alignas(32) double gradient[class_width], mean[class_width];
+  std::vector<double> p;
+
+  // `mixer`: its place among the experts.
+  void look(const Distributions& experts, std::size_t mixer, std::size_t y, std::size_t classes) {
+    p.resize(classes);
+    Four sums[class_width / 4];
+    for (Four& part : sums) part = all(0);
+    for (std::size_t k = 0; k < classes; ++k) {
+      p[k] = experts.chances(k)[mixer];
+#pragma GCC unroll 5
+      for (std::size_t j = 0; j < class_width / 4; ++j) sums[j] = fused(all(p[k]), load(experts.logs(k) + 4 * j), sums[j]);
+    }
+    for (std::size_t j = 0; j < class_width / 4; ++j) {
+      store(mean + 4 * j, sums[j]);
+      store(gradient + 4 * j, load(experts.logs(y) + 4 * j) - sums[j]);
+    }
   }
-}
+};
 
 // A mixer that learns by an online Newton step whose covariance drifts.
 struct ClassNewton : ClassWeights {
@@ -89,33 +114,44 @@ struct ClassNewton : ClassWeights {
     return ClassWeights::valid(count);
   }
 
-  // `gradient`: l_iy − Σ_k p_k l_ik of each member; `p`: this mixer's probabilities, which are changed.
-  void learn(const Distribution* members_of, std::size_t count, std::size_t classes, const double* gradient, std::vector<double>& p) {
+  // Rank-one updates of the covariance P by the classes of largest probability: P ← P − b uuᵀ with u = Pw. They are made together:
+  // P is read once for all products, of which those with later w and with the gradient are then corrected.
+  void learn(const Distributions& experts, std::size_t count, MixerLesson& lesson) {
     constexpr double by_drift = 6e-6, least_used = 1e-4;
-    constexpr std::size_t most_used = 4;
-    const double total = raise_second(p, classes);
-    alignas(32) double mean[class_width] = {};
-    averages(members_of, count, p.data(), classes, mean);
-    for (std::size_t i = 0; i < count; ++i) mean[i] /= total;
-    for (std::size_t used = 0; used < most_used; ++used) {
-      std::size_t best = 0;
-      for (std::size_t k = 1; k < classes; ++k)
-        if (p[k] > p[best]) best = k;
-      if (p[best] < least_used) break;
-      shrink(members_of, count, best, p[best] / total, mean);
-      p[best] = -1;  // used
+    const double total = raise_second(experts, lesson);
+    alignas(32) double off[most_used + 1][class_width], u[most_used + 1][class_width];  // the last is the gradient
+    double q[most_used];
+    std::size_t used = 0;
+    for (; used < most_used; ++used) {
+      const auto best = static_cast<std::size_t>(std::max_element(lesson.p.begin(), lesson.p.end()) - lesson.p.begin());
+      if (lesson.p[best] < least_used) break;
+      q[used] = lesson.p[best] / total;
+      for (std::size_t j = 0; j < class_width; j += 4) store(off[used] + j, load(experts.logs(best) + j) - load(lesson.mean + j));
+      lesson.p[best] = -1;  // used
     }
-    alignas(32) double step[class_width] = {};
-    product(gradient, step);
-    for (std::size_t k = 0; k < class_width; k += 4) store(at + k, load(at + k) + load(step + k));
+    for (std::size_t m = used; m <= most_used; ++m) std::copy_n(lesson.gradient, class_width, off[m]);
+    products(count, off, u);
+    double by[most_used] = {};
+    for (std::size_t m = 0; m < used; ++m) {
+      for (std::size_t r = 0; r < m; ++r) add(u[m], -by[r] * dot(u[r], off[m]), u[r]);
+      by[m] = q[m] / (1 + q[m] * dot(u[m], off[m]));
+    }
+    double* const step = u[most_used];
+    for (std::size_t r = 0; r < used; ++r) add(step, -by[r] * dot(u[r], lesson.gradient), u[r]);
+    add(at, 1, step);
+    shrink(count, used, by, u);
     for (std::size_t i = 0; i < count; ++i)
       if (covariance[i][i] < first[i]) covariance[i][i] += by_drift;
   }
 
  private:
-  // Raise the second largest probability to a least value. Returns the sum of all.
-  static double raise_second(std::vector<double>& p, std::size_t classes) {
+  static constexpr std::size_t most_used = 4;
+
+  // Raise the second largest probability to a least value, and change the mean accordingly. Returns the sum of all.
+  static double raise_second(const Distributions& experts, MixerLesson& lesson) {
     constexpr double least_second = .01;
+    std::vector<double>& p = lesson.p;
+    const std::size_t classes = p.size();
     std::size_t best = 0, second = classes;
     for (std::size_t k = 1; k < classes; ++k) {
       if (p[k] > p[best])
@@ -124,30 +160,38 @@ struct ClassNewton : ClassWeights {
         second = k;
     }
     if (p[second] >= least_second) return 1;
-    const double total = 1 + (least_second - p[second]);
+    const double more = least_second - p[second], total = 1 + more;
     p[second] = least_second;
+    add(lesson.mean, more, experts.logs(second));
+    for (std::size_t j = 0; j < class_width; j += 4) store(lesson.mean + j, load(lesson.mean + j) / total);
     return total;
   }
-  // The rank-one update by the class k with probability q.
-  void shrink(const Distribution* members_of, std::size_t count, std::size_t k, double q, const double* mean) {
-    alignas(32) double off[class_width] = {}, u[class_width] = {};
-    for (std::size_t i = 0; i < count; ++i) off[i] = members_of[i].log_chance[k] - mean[i];
-    product(off, u);
-    Four sums = all(0);
-    for (std::size_t j = 0; j < class_width; j += 4) sums = fused(load(u + j), load(off + j), sums);
-    const double by = q / (1 + q * sum(sums));
-    for (std::size_t i = 0; i < count; ++i) {
-      const Four lost = all(-by * u[i]);
-      for (std::size_t j = 0; j < class_width; j += 4) store(covariance[i] + j, fused(lost, load(u + j), load(covariance[i] + j)));
+  // u = P·off for each. Rows of P behind the members are 0.
+  void products(std::size_t count, const double (*off)[class_width], double (*u)[class_width]) const {
+    for (std::size_t j = 0; j < class_width; j += 4) {
+      Four sums[most_used + 1];
+      for (Four& part : sums) part = all(0);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Four row = load(covariance[i] + j);
+#pragma GCC unroll 5
+        for (std::size_t m = 0; m <= most_used; ++m) sums[m] = fused(row, all(off[m][i]), sums[m]);
+      }
+      for (std::size_t m = 0; m <= most_used; ++m) store(u[m] + j, sums[m]);
     }
   }
-  void product(const double* with, double* to) const {
-    Four sums[class_width / 4];
-    for (Four& part : sums) part = all(0);
-    for (std::size_t i = 0; i < class_width; ++i)
+  void shrink(std::size_t count, std::size_t used, const double* by, const double (*u)[class_width]) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Four row[class_width / 4];
 #pragma GCC unroll 5
-      for (std::size_t j = 0; j < class_width / 4; ++j) sums[j] = fused(load(covariance[i] + 4 * j), all(with[i]), sums[j]);
-    for (std::size_t j = 0; j < class_width / 4; ++j) store(to + 4 * j, sums[j]);
+      for (std::size_t j = 0; j < class_width / 4; ++j) row[j] = load(covariance[i] + 4 * j);
+      for (std::size_t m = 0; m < used; ++m) {
+        const Four lost = all(-by[m] * u[m][i]);
+#pragma GCC unroll 5
+        for (std::size_t j = 0; j < class_width / 4; ++j) row[j] = fused(lost, load(u[m] + 4 * j), row[j]);
+      }
+#pragma GCC unroll 5
+      for (std::size_t j = 0; j < class_width / 4; ++j) store(covariance[i] + 4 * j, row[j]);
+    }
   }
 };
 

@@ -20,7 +20,7 @@ namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 class ClassPanel final : public ClassCore {
  public:
   ClassPanel(const Roster& roster, std::size_t most_dense)
-      : roster_(roster), most_dense_(std::min(most_dense, most_active)), of_features_(most_dense_), of_slots_(most_dense_), combiner_(roster) {
+      : roster_(roster), of_features_(std::min(most_dense, most_active)), of_slots_(std::min(most_dense, most_active)), combiner_(roster) {
     if (roster.has(members)) throw std::invalid_argument("a panel of several classes has no members from outside");
   }
 
@@ -55,9 +55,8 @@ class ClassPanel final : public ClassCore {
   ClassAdvice advice() const override {
     ClassAdvice it;
     for (std::size_t i = 0; i < class_members; ++i) it.scores.insert(it.scores.end(), z_.of(i), z_.of(i) + classes());
-    combiner_.each_expert([&](const Distribution& of) {
-      it.log_probabilities.insert(it.log_probabilities.end(), of.log_chance.begin(), of.log_chance.begin() + static_cast<std::ptrdiff_t>(classes()));
-    });
+    for (std::size_t e = 0; e < combiner_.experts(); ++e)
+      for (std::size_t k = 0; k < classes(); ++k) it.log_probabilities.push_back(combiner_.log_probability(e, k));
     return it;
   }
 
@@ -116,6 +115,7 @@ class ClassPanel final : public ClassCore {
         !std::all_of(priors_.mass.begin(), priors_.mass.end(), [this](double mass) { return mass >= 0 && mass <= priors_.total; }) ||
         !std::all_of(sequence_.last.begin(), sequence_.last.end(), is_label) || !combiner_.allows(from.leads))
       throw std::invalid_argument("a count of the state is not a whole number, or out of range");
+    of_features_.cells.set_classes(known), of_slots_.cells.set_classes(known);
     of_features_.cells.restore(from.cells);
     for (std::size_t k = 0; k < from.cells.owners.size(); ++k) {
       const double* const f = from.features.data() + k * feature_numbers;
@@ -130,9 +130,8 @@ class ClassPanel final : public ClassCore {
 
  private:
   void make_room(const ClassRow& x, std::size_t after) {
-    of_features_.set_classes(after);
-    of_features_.make_room(x);
-    of_slots_.make_room(views_.used);
+    of_features_.make_room(x, after);
+    of_slots_.make_room(views_.used, after);
     sequence_.make_room();
     priors_.mass.reserve(after), priors_.seen.reserve(after);
     places_.reserve(after);
@@ -146,7 +145,6 @@ class ClassPanel final : public ClassCore {
   }
 
   Roster roster_;
-  std::size_t most_dense_;
   FeatureMembers of_features_;
   SlotMembers of_slots_;
   Priors priors_;

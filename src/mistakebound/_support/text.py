@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mistakebound.errors import closest
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -42,10 +44,8 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     >>> did_you_mean("clik", ["day", "click"]), did_you_mean("x", ["day", "click"])
     ("; did you mean 'click'?", '')
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
-
-    near = get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = closest(word, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def many(count: int, thing: str) -> str:

@@ -12,6 +12,7 @@ import click
 from mistakebound._support.signals import exit_code, interrupt_cause, uninterrupted
 from mistakebound.cli.help import PIPE_CLOSED, RUN_EXIT_CODES, with_line_marks
 from mistakebound.cli.output import WORDS, raise_rendered
+from mistakebound.errors import closest
 
 COMMANDS = {
     "run": "run",
@@ -87,10 +88,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the arguments name. An unknown name is an error that suggests a similar one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
-
-            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            near = closest(args[0], COMMANDS)
+            hint = f"did you mean {near!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
             ctx.fail(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
@@ -116,10 +115,15 @@ def main() -> None:
     From a CSV file to a model and its predictions:
       mistakebound run mail.csv --label kind --save model.mb
       mistakebound predict model.mb new.csv
+      mistakebound predict model.mb new.csv --probabilities --csv
+      mistakebound explain model.mb new.csv
 
     Here "kind" is the column to predict. Every other column becomes features: numbers of any size, categories, true and
     false, dates, missing cells and short texts need no option. The model stores the options, so "predict" needs none.
-    In new.csv the column "kind" may be missing. Write "> FILE" after the command to keep the predictions.
+    In new.csv the column "kind" may be missing. Write "> FILE" after the command to keep the predictions. There may be
+    any number of labels. "run --report page.html" shows how well calibrated the probabilities are, and which labels are
+    confused. "run --positive LABEL --threshold P" learns one label against all others, and predicts it from the
+    probability P on.
 
     \b
     More examples:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 import mistakebound as mb
 from mistakebound.aggregation.registry import ALIASES
 from mistakebound.cli.help import Manual
+from mistakebound.errors import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,8 +45,8 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         return
     theorem = ALIASES.get(theorem, theorem)
     if theorem not in known:
-        near = get_close_matches(theorem, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
+        near = closest(theorem, known)
+        hint = f"did you mean {near!r}?" if near else "'mistakebound bound' lists them"
         message = f"there is no theorem {theorem!r}; {hint}"
         raise click.UsageError(message)
     takes = f"the parameters of this bound are {parameters_as_options(known[theorem])}"

@@ -18,6 +18,8 @@ from mistakebound.learners.panel import Panel
 from mistakebound.runs import comparison
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from mistakebound.runs.comparison import Comparison, Contender
 
 
@@ -66,8 +68,6 @@ def compare(
     """
     refuse_to_overwrite(files, options["labels"], plot, report)
     source = source_of(files, options)
-    if source.positive is not None:
-        classes = classes or f"not {source.positive},{source.positive}"
     draw = picture_maker("curves") if plot else None
     labels = None if classes is None else parse_classes(classes)
     found = comparison.compare(source, classes=labels, certify=certify)
@@ -128,7 +128,7 @@ def as_text(found: Comparison) -> str:
         lines += [
             "",
             "cannot learn this stream:",
-            *(f"  {run_options(each)}: {reason_of_refusal(each)}" for each in found.refused),
+            *refusals(found.refused),
         ]
     lines += members_as_text(found)
     always = f"always predicting {escaped(label)}: {many(guessed, 'mistake')} ({share(guessed, rounds)})"
@@ -137,6 +137,19 @@ def as_text(found: Comparison) -> str:
         lines.append(f"warning: {many(len(worse), 'learner')} of {len(found.ranked)} made more mistakes than that")
     lines += [f"fewest mistakes: mistakebound run ... --learner {run_options(found.ranked[0])}"]
     return "\n".join(lines)
+
+
+def refusals(refused: Sequence[Contender]) -> Iterator[str]:
+    """Yield each reason why learners cannot learn the stream once, and below it the learners."""
+    learners: dict[str, list[str]] = {}
+    for each in refused:
+        learners.setdefault(reason_of_refusal(each), []).append(run_options(each))
+    for reason, names in learners.items():
+        if len(names) == 1:
+            yield f"  {names[0]}: {reason}"
+        else:
+            yield f"  {many(len(names), 'learner')}: {reason}"
+            yield from (f"    {name}" for name in names)
 
 
 def members_as_text(found: Comparison) -> list[str]:

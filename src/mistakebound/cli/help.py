@@ -8,7 +8,18 @@ PIPE_CLOSED = 141
 """Exit code if the reader of the output has ended. It is that of a shell: 128 + SIGPIPE."""
 
 SECTIONS = {
-    "The learner": ("learner", "eta", "alpha", "threshold", "p", "r", "update_margin", "bias", "classes"),
+    "The learner": (
+        "learner",
+        "eta",
+        "alpha",
+        "threshold",
+        "p",
+        "r",
+        "update_margin",
+        "bias",
+        "classes",
+        "class_weight",
+    ),
     "The forecasts": ("outcome", "positive_outcome", "names", "class_names", "ahead", "failing"),
     "The rules": ("rules", "loss", "no_gradient", "rate", "share", "beta", "rates", "penalty", "seed"),
     "The run": (

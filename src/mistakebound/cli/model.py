@@ -15,7 +15,10 @@ from mistakebound.cli.options import FILES, reading_options, source_of
 from mistakebound.cli.output import as_flag, note
 from mistakebound.data.labels import plain_label
 from mistakebound.learners.explanation import CONSTANT
+from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import load
+from mistakebound.learners.panel import Panel
+from mistakebound.models.container import is_zip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,10 +31,21 @@ if TYPE_CHECKING:
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option(
-    "--scores", is_flag=True, help="Also write the probability of the positive label, if there is one, and the score."
+    "--scores",
+    is_flag=True,
+    help="Also write the probability of the positive label, if there is one, and the score; with more than two labels, "
+    "the probability of the predicted label.",
 )
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    help="Also write the probability of every label. They are in the order of the header that --csv writes.",
+)
+@click.option("--csv", is_flag=True, help="Write CSV with a header, instead of columns that are separated by tabs.")
 @reading_options
-def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
+def predict(
+    model: str, files: tuple[str, ...], *, scores: bool, probabilities: bool, csv: bool, **options: Any
+) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
     FILE is read with the options of the files that the model was trained on. --format, --separator and --header
@@ -39,19 +53,27 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     is an error. So is a table that lacks a column that the model learned from, unless --ignore names that column. The
     label column may be missing; in a table without a header, only if it was the last column.
 
-    Control characters in a label are written as escapes (a newline as \n), so each example has exactly one line.
+    Control characters in a label are written as escapes (a newline as \n), so each example has exactly one line. For a
+    model of a MultilabelPanel, the line has all predicted labels, separated by commas. With --scores, the probability
+    of each label of the model follows, as label:probability.
 
     \b
     Examples:
       mistakebound predict model.mb new.csv
       mistakebound predict model.mb new.csv --scores
+      mistakebound predict model.mb new.csv --probabilities --csv > probabilities.csv
       cat new.csv | mistakebound predict model.mb -
     """
     from mistakebound.runs import predictions  # noqa: PLC0415 - "--help" needs none of it
 
-    learner = load(model)
-    source = source_of(files, options, learner)
-    found = predictions.predict(source, learner, click.open_file("-", "w"), scores=scores)
+    learner = load_any(model)
+    out = click.open_file("-", "w")
+    if isinstance(learner, Learner):
+        source = source_of(files, options, learner)
+        found = predictions.predict(source, learner, out, scores=scores, probabilities=probabilities, csv=csv)
+    else:
+        refuse_for_sets(probabilities=probabilities, csv=csv)
+        found = predictions.predict_sets(source_of(files, options, learner.reading_panel), learner, out, scores=scores)
     show_remarks(found.remarks)
     if 2 * found.unknown > found.rounds:
         note(
@@ -67,13 +89,41 @@ def show_remarks(remarks: Iterable[Remark]) -> None:
             note(remark.text(as_flag))
 
 
+def refuse_for_sets(**chosen: bool) -> None:
+    """Raise UsageError for options that a model of sets of labels does not have."""
+    for name in (name for name, value in chosen.items() if value):
+        message = f"--{name} is not valid for a MultilabelPanel; --scores writes the probability of each label"
+        raise click.UsageError(message)
+
+
 of_class = click.option(
     "--class",
     "of_class",
     metavar="LABEL",
-    help="For a panel: show the logit of this label. By default, the positive label; with more than two labels, the "
-    "predicted one.",
+    help="For a panel or a multiclass perceptron: show the logit or score of this label. By default, the positive "
+    "label; with several classes, the predicted one. Needed for a MultilabelPanel.",
 )
+
+
+def load_any(path: str) -> Any:
+    """Return the linear learner or the MultilabelPanel of a model file."""
+    if not is_zip(path):
+        return load(path)
+    from mistakebound.learners.multilabel_file import load as load_multilabel  # noqa: PLC0415 - few files have it
+
+    return load_multilabel(path)
+
+
+def load_one(path: str, label: Any) -> tuple[Learner, Any]:
+    """Return the learner of a model file, and the label to explain; of a MultilabelPanel, the panel of the label."""
+    learner = load_any(path)
+    if isinstance(learner, Learner):
+        return learner, label
+    if label not in learner.panels:
+        listed = ", ".join(map(str, learner.panels))
+        message = f"{path} has a panel for each of several labels: set --class to one of them ({listed})"
+        raise click.UsageError(message)
+    return learner.panels[label], True
 
 
 def label_of(text: str | None) -> Any:
@@ -88,8 +138,8 @@ def label_of(text: str | None) -> Any:
     "--class",
     "of_class",
     metavar="LABEL",
-    help="For a panel: show the weights for the logit of this label. By default, the "
-    "positive label; with more than two labels, each of them.",
+    help="For a panel or a multiclass perceptron: show the weights for this label. By default, the positive label; "
+    "with several classes, each of them.",
 )
 @click.option("--zero-based", is_flag=True, help="The svmlight file counts from 0.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the list.")
@@ -116,7 +166,7 @@ def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_
     """
     from mistakebound.learners.explain import explained_labels, weights_and_constant  # noqa: PLC0415 - it needs numpy
 
-    learner, label = load(model), label_of(of_class)
+    learner, label = load_one(model, label_of(of_class))
     labels = explained_labels(learner) if label is None else [label]
     found = [(each, *weights_and_constant(learner, label=each, zero_based=zero_based)) for each in labels]
     if as_json:
@@ -133,7 +183,8 @@ def weights(model: str, top: int, *, of_class: str | None, zero_based: bool, as_
         return
     for place, (each, pairs, constant) in enumerate(found):
         if len(labels) > 1:
-            click.echo(("\n" if place else "") + f"logit of {escaped(each)}")
+            kind = "logit" if isinstance(learner, Panel) else "score"
+            click.echo(("\n" if place else "") + f"{kind} of {escaped(each)}")
         if constant is not None:
             click.echo(f"{constant:>14.6g}  {CONSTANT}")
         for name, weight in pairs[: top or None]:
@@ -165,7 +216,8 @@ def explain(
     r"""Show why MODEL makes its predictions for examples of FILE: how much each feature adds to the score.
 
     The score of a linear model is the sum of value times weight over all features. If it is at or above the threshold,
-    the prediction is the positive label. The weights of normalized-winnow and balanced-winnow are normalised, as in
+    the prediction is the positive label. A multiclass perceptron has weights and a score for each label, and predicts
+    the label with the largest score. The weights of normalized-winnow and balanced-winnow are normalised, as in
     'mistakebound weights'.
 
     The score of a panel, the default learner, is the logit ln(p/(1 - p)) of a label with the probability p. It is the
@@ -181,9 +233,9 @@ def explain(
     """
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
-    learner = load(model)
+    learner, label = load_one(model, label_of(of_class))
     reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
-    found = explanations(learner, reader, line, label=label_of(of_class))
+    found = explanations(learner, reader, line, label=label)
     shown_so_far = 0
     for each in islice(found, first if line is None else 1):
         separator = "\n" if shown_so_far else ""
@@ -203,7 +255,8 @@ def explanation_as_json(found: Explanation, top: int) -> str:
     as_object = {name: getattr(found, name) for name in names}
     if not found.members:
         features = [{"feature": t.name, "value": t.value, "weight": t.weight, "adds": t.adds} for t in listed]
-        return json_of(as_object | {"features": features, "rest": rest})
+        of = {"of": found.of} if found.threshold is None else {}
+        return json_of(as_object | of | {"features": features, "rest": rest})
     terms = [
         {"term": t.name, "features": list(t.features), "value": t.value, "adds": t.adds, "by_member": t.by_member}
         for t in listed

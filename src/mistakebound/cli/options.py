@@ -13,6 +13,7 @@ from mistakebound.data.labels import plain_label
 from mistakebound.data.options import TABLE, TEXT_FORMATS
 from mistakebound.errors import OptionConflictError
 from mistakebound.learners.linear import KINDS
+from mistakebound.learners.weights import check_class_weight
 from mistakebound.rules.panel_members import ROSTERS
 from mistakebound.rules.registry import DECLARATIONS, OPTIONS
 
@@ -180,7 +181,7 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 # ---------------------------------------------------------------------- the learner
 
 DEFAULT = "panel"
-PARAMETERS = (*OPTIONS, "members", "max_features", "abstain", "update_margin", "bias", "classes")
+PARAMETERS = (*OPTIONS, "members", "max_features", "abstain", "class_weight", "update_margin", "bias", "classes")
 """Parameters of learners that are options of commands."""
 
 
@@ -215,6 +216,14 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
             help="For the panel: predict no label if the probability is less than B away from the threshold.",
         )
     )
+    options.append(
+        click.option(
+            "--class-weight",
+            multiple=True,
+            metavar="LABEL=WEIGHT",
+            help="For the panel: learn the examples of a label with this weight, from 0 to 1e9. Repeatable.",
+        )
+    )
     for option_of in reversed(options):
         command = option_of(command)
     return command
@@ -225,11 +234,13 @@ def make_learner(learner: str, parameters: dict[str, Any], *, keep: bool) -> Lea
 
     ``keep`` is whether the mistaken examples are kept for a certificate.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
+    given = {name: value for name, value in parameters.items() if value not in (None, ())}
     if given.get("members") not in (None, *ROSTERS):
         given["members"] = tuple(given["members"].split(","))
     if "classes" in given:
         given["classes"] = parse_classes(given["classes"])
+    if "class_weight" in given:
+        given["class_weight"] = parse_class_weight(given["class_weight"])
     declared = DECLARATIONS[learner]
     kind = KINDS[declared.learner]
     takes = inspect.signature(kind).parameters
@@ -251,3 +262,28 @@ def parse_classes(text: str) -> tuple[Any, ...]:
         message = f"--classes must be different labels, such as NEGATIVE,POSITIVE, got {text!r}"
         raise click.UsageError(message)
     return labels
+
+
+def parse_class_weight(texts: tuple[str, ...]) -> dict[Any, float]:
+    """Parse the weights of ``--class-weight``.
+
+    >>> parse_class_weight(("spam=5", "a=b=0.5", "1=2"))
+    {'spam': 5.0, 'a=b': 0.5, 1: 2.0}
+    """
+    found: dict[Any, float] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        label = plain_label(name.strip().encode())
+        try:
+            weight = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or label is None:
+            message = f"--class-weight must be LABEL=WEIGHT, such as spam=5, got {text!r}"
+            raise click.UsageError(message)
+        if label in found:
+            message = f"--class-weight must have each label once, got {name.strip()!r} twice"
+            raise click.UsageError(message)
+        found[label] = weight
+    check_class_weight(found)
+    return found

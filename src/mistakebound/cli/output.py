@@ -119,10 +119,12 @@ def option(name: str, value: Any) -> str:
     word = flag(name)
     if value is False and name in NEGATED:
         return NEGATED[name]
-    if value is None or value is False or value in ([], ()):
+    if value is None or value is False or value in ([], (), {}):
         return f"no {word}"
     if name == "classes":
         return f"{word} {','.join(map(str, value))}"
+    if isinstance(value, dict):
+        return " ".join(f"{word} {label}={number:.12g}" for label, number in value.items())
     if isinstance(value, (list, tuple)):
         return " ".join(f"{word} {each if isinstance(each, str) else ','.join(each)}" for each in value)
     return word if value is True else f"{word} {value}"

@@ -67,7 +67,7 @@ class Table(Progress):
         for line in tally.lines:
             if not self.has_header:
                 self.has_header = True
-                losses = "" if line.loss is None else f" {'log loss':>8} {'its bound':>9}"
+                losses = "" if line.loss is None else f" {'mix loss':>8} {'its bound':>9}"
                 click.echo(
                     f"{'rounds':>12} {'mistakes':>9} {'rate':>7} {'since':>7} {'bound':>9}{losses} {'examples/s':>11}"
                 )

@@ -111,6 +111,7 @@ def run(
       mistakebound run mail.csv --label kind --save model.mb
       mistakebound run more.csv --load model.mb --save model.mb
       mistakebound run access.csv --label bad --report page.html
+      mistakebound run flowers.csv --label kind --positive rose --threshold 0.2
       mistakebound run trips.parquet --label late --categorical hour
       mistakebound run trips.parquet --label late --interact hour,day
       mistakebound run stream.svm --learner perceptron --passes 3 --certify
@@ -132,9 +133,10 @@ def run(
                 example is missed
                 winnow with --relevant R: Littlestone's bound for an OR of R
                 features; "exceeded" means that the label is not such an OR
-      log loss  of the panel: the mean of -ln p, where p is the probability
-                that was predicted for the true label
-      its bound the bound of a theorem on the log loss
+      mix loss  log loss of the panel's mixture: the mean of -ln p, where p is
+                the probability that was predicted for the true label; with
+                more than two labels, without the first round of each label
+      its bound the bound of a theorem on it
     On a terminal, a bar below the table shows the progress.
 
     \b
@@ -173,8 +175,6 @@ def run(
     loaded = load(load_from) if load_from else None
     threads = options["threads"]
     source = source_of(files, options, loaded, follow=follow)
-    if source.positive is not None:
-        options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     if threads == 1 and learner == "panel" and not loaded:
         options["threads"] = 1
     model = loaded or make_learner(learner, options, keep=certify or bool(certificate_to or save_to))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.output import as_flag, reason_of
+from mistakebound.cli.output import as_flag, option, reason_of
 from mistakebound.errors import InputError
 from mistakebound.learners.panel import Panel
 from mistakebound.runs.panel_facts import panel_facts
@@ -19,12 +19,14 @@ from mistakebound.runs.rule_words import as_text as in_digits
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.class_ledger import ClassLedger
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
     from mistakebound.runs.runner import RunResult
 
 INTERRUPTED = "interrupted"
+NO_CONFUSION: dict[str, Any] = {"labels": [], "counts": [], "without_prediction": 0}
 KINDS_SHOWN = 6
 """With several classes: the number of kinds of mistakes that get a line each."""
 FEW, MANY = 20, 200_000
@@ -44,7 +46,7 @@ def facts(result: RunResult) -> dict[str, Any]:
             "learner": type(result.learner).__name__,
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
-            "options": options_of(ledger.rule),
+            "options": options_of(ledger.rule) + class_weight_of(result.learner),
             "classes": list(ledger.classes),
             "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
@@ -71,7 +73,11 @@ def probabilities_of(ledger: Ledger) -> dict[str, Any]:
         found["answers"] = {**answers._asdict(), "coverage": answers.coverage}
     if ledger.several:
         several = cast("ClassLedger", ledger)
-        found["confusion"] = {"labels": list(several.classes), "counts": several.confusion.tolist()}
+        found["confusion"] = {
+            "labels": list(several.classes),
+            "counts": several.confusion.tolist(),
+            "without_prediction": several.without_prediction,
+        }
         found["by_label"] = [each._asdict() for each in several.by_class()]
     return found
 
@@ -123,6 +129,12 @@ def options_of(rule: Rule) -> str:
     return " ".join(words)
 
 
+def class_weight_of(learner: Learner) -> str:
+    """Return the weights of labels as options of ``run``; empty if there are none."""
+    weights = learner.get_params().get("class_weight")
+    return f" {option('class_weight', weights)}" if weights else ""
+
+
 def as_text(found: dict[str, Any]) -> str:
     """Return the summary as text."""
     rounds, seconds = found["rounds"], found["seconds"]
@@ -157,7 +169,7 @@ def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
             f"{found['false_positives']:>12,}  predicted {positive}, was {negative}",
             f"{found['false_negatives']:>12,}  predicted {negative}, was {positive}",
         ]
-    labels, counts = found.get("confusion", {"labels": [], "counts": []}).values()
+    labels, counts, unpredicted = found.get("confusion", NO_CONFUSION).values()
     kinds = [
         (count, labels[predicted], labels[truth])
         for truth, row in enumerate(counts)
@@ -170,18 +182,19 @@ def mistakes_by_kind(found: dict[str, Any]) -> list[str]:
     ]
     if rest := kinds[KINDS_SHOWN:]:
         lines.append(f"{sum(kind[0] for kind in rest):>12,}  in {many(len(rest), 'other pair')} of labels")
-    rounds = sum(map(sum, counts))
-    return (
-        [f"in all rounds of the model ({rounds:,} with a prediction):", *lines] if rounds > found["rounds"] else lines
-    )
+    if unpredicted:
+        lines.append(f"{unpredicted:>12,}  without a prediction, before the first label")
+    rounds = sum(map(sum, counts)) + unpredicted
+    return [f"in all {rounds:,} rounds of the model:", *lines] if rounds > found["rounds"] else lines
 
 
 def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
     """Return a line on the probabilities, and one on the best member of a panel, if the learner has them."""
     lines = []
     if (measured := found.get("probabilities")) is not None:
-        panel = found.get("panel")
-        bound = f" (bound {panel['log_loss_bound']:.4f})" if panel and panel["rounds"] == measured["rounds"] else ""
+        panel = found.get("panel", {})
+        same = panel.get("rounds") == measured["rounds"]
+        bound = f" (bound {panel['log_loss_bound']:.4f})" if same else ""
         if measured["rounds"] < rounds:
             bound = " (first pass)"
         elif measured["rounds"] > rounds:
@@ -191,6 +204,8 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
         lines.append(
             f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}{error}"
         )
+        if panel and not same:
+            lines.append(mixture_as_text(panel))
     if dropped := found.get("panel", {}).get("dropped_features"):
         lines.append(f"features      {many(dropped, 'rare feature')} dropped because of --max-features")
     for leader in (each for each in found.get("panel", {}).get("members", ()) if each["leads_since"] is not None):
@@ -199,6 +214,14 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
             counted += f" in {found['panel']['rounds']:,} rounds"
         lines.append(f"best member   {leader['name']}: {counted}; leads since round {leader['leads_since']:,}")
     return lines
+
+
+def mixture_as_text(panel: dict[str, Any]) -> str:
+    """Return a line on the log loss that the table shows, which is not measured in the same rounds as the others."""
+    counted = f"all {panel['rounds']:,} rounds"
+    if panel["first_seen"]:
+        counted = f"the {panel['rounds']:,} rounds of labels that had occurred before"
+    return f"mixture       log loss {panel['log_loss']:.4f} (bound {panel['log_loss_bound']:.4f}) in {counted}"
 
 
 COLOURS = {"holds": "green", "violated": "red"}

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.data.labels import label_array, plain, plain_label, refuse_nul
+from mistakebound.data.labels import contradicted, label_array, labels_of_positive, plain, plain_label, refuse_nul
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
@@ -50,6 +50,11 @@ class ClassLabels:
         other.given, other.ids = self.given, {label: k for label, k in self.ids.items() if k < count}
         return other
 
+    def settle_positive(self, text: str) -> None:
+        """Raise OptionError if the option ``positive`` contradicts labels that are known."""
+        if not {*self.ordered} <= {*labels_of_positive(text)}:
+            raise contradicted(text, self.ordered)
+
     @property
     def settled(self) -> bool:
         """True: labels need not be known before they occur."""
@@ -75,13 +80,12 @@ class ClassLabels:
         return np.array([self.ids.get(label, UNKNOWN) for label in self.ordered], np.int64)
 
     def decode(self, class_id: int) -> Any:
-        """Return the label of a class id; before the first round, the first of ``classes``, or 0."""
-        return self.seen[class_id] if class_id >= 0 else next(iter(self.given), 0)
+        """Return the label of a class id; None for −1, the prediction before the first label."""
+        return self.seen[class_id] if class_id >= 0 else None
 
     def decode_all(self, class_ids: AnyArray) -> AnyArray:
-        """Return the labels of many class ids."""
-        found = label_array([*self.seen, self.decode(UNKNOWN)])
-        return found[class_ids]
+        """Return the labels of many class ids: see ``labels_of_ids``."""
+        return labels_of_ids(self.seen, class_ids)
 
     def id_of(self, label: Any) -> int:
         """Return the class id of a label, a new one if it has not occurred; raise StreamError for a bad label."""
@@ -143,6 +147,16 @@ class ClassLabels:
             found.extend(map(self.id_of, rest))
             return found
         return [*found, UNKNOWN, *(UNKNOWN for _ in rest)]
+
+
+def labels_of_ids(seen: Sequence[Any], class_ids: AnyArray) -> AnyArray:
+    """Return the labels of class ids, where ``seen`` has the label of each id. −1 becomes None, in an array of objects.
+
+    >>> labels_of_ids(["a", "b"], np.array([-1, 1, 0])).tolist()
+    [None, 'b', 'a']
+    """
+    some_missing = len(class_ids) > 0 and class_ids.min() < 0
+    return label_array([*seen, None] if some_missing else seen)[class_ids]
 
 
 def check_labels(classes: Sequence[Any]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mistakebound.data.blocks import opened
+from mistakebound.data.labels import all_others
 from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def labels_of_good_rows(labels: Iterator[bytes], rows: int, left_out: list[int])
 
 def one_against_rest(labels: Iterable[bytes], wanted: bytes) -> Iterator[bytes]:
     """Return the labels with all except ``wanted`` replaced by one other label; a missing label stays missing."""
-    other = b"not " + wanted
+    other = all_others(wanted)
     return (each if each in (wanted, b"") else other for each in labels)
 
 

@@ -8,7 +8,7 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.errors import Option, StreamError
+from mistakebound.errors import Option, OptionError, StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,6 +101,13 @@ class Labels:
             raise ValueError(message)
         self.negative, self.positive = plain(negative), plain(positive)
         self.signs = wanted
+
+    def settle_positive(self, text: str) -> None:
+        """Set both labels for the option ``positive``; raise OptionError if they contradict labels that are known."""
+        try:
+            self.settle_both(*labels_of_positive(text))
+        except ValueError:
+            raise contradicted(text, self.seen_before) from None
 
     @property
     def seen_before(self) -> list[Any]:
@@ -235,6 +242,29 @@ def plain_label(text: bytes) -> Any:
             number = float(text)
             return number if isfinite(number) else nan
     return text.decode(errors="replace")
+
+
+def all_others(positive: bytes) -> bytes:
+    """Return the label that stands for all labels except the positive one."""
+    return b"not " + positive
+
+
+def labels_of_positive(text: str) -> tuple[Any, Any]:
+    """Return the labels (negative, positive) of files that are read with the option ``positive``.
+
+    >>> labels_of_positive("spam"), labels_of_positive("1")
+    (('not spam', 'spam'), ('not 1', 1))
+    """
+    positive = text.encode()
+    return plain_label(all_others(positive)), plain_label(positive)
+
+
+def contradicted(text: str, known: list[Any]) -> OptionError:
+    """Return the error for an option ``positive`` that would add to the labels of a learner."""
+    what = f" contradicts the labels of the learner, which are {' and '.join(map(repr, known))}; leave "
+    remedy = " out, or use a new learner"
+    given = Option("positive", f"positive={text!r}", text)
+    return OptionError(given, what, Option("positive", "positive", True), remedy, kind="option conflict", value=text)
 
 
 def equal(y: AnyArray, label: Any) -> AnyArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mistakebound.data.labels import plain_label
 from mistakebound.errors import OptionConflictError
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Reading:
         The option ``table`` of ``Source``.
     columns : list of str
         All columns of the tables; ``c1``, ``c2``, ... for tables without a header.
+    positive : str or None
+        The label that is learned against all others.
     """
 
     format: str = "auto"
@@ -53,6 +56,12 @@ class Reading:
     zero_based: bool = False
     table: dict[str, Any] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
+    positive: str | None = None
+
+    @property
+    def changes_examples(self) -> bool:
+        """Whether other options could give other examples of the same files."""
+        return self.has_columns or self.zero_based or self.positive is not None
 
     @property
     def has_columns(self) -> bool:
@@ -68,7 +77,10 @@ class Reading:
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a JSON object for a model file."""
-        return asdict(self)
+        stored = asdict(self)
+        if self.positive is None:
+            del stored["positive"]  # so that earlier versions can read the file
+        return stored
 
     @classmethod
     def from_json(cls, stored: Any) -> Reading:
@@ -76,14 +88,17 @@ class Reading:
         from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
 
         message = "the field 'reading' is not valid"
-        stored = {"columns": [], **stored} if isinstance(stored, dict) else stored  # missing in early files of format 3
-        form, label, zero_based, table, columns = fields(stored, "format", "label", "zero_based", "table", "columns")
+        # Columns are missing in early files of format 3.
+        stored = {"columns": [], "positive": None, **stored} if isinstance(stored, dict) else stored
+        names = ("format", "label", "zero_based", "table", "columns", "positive")
+        form, label, zero_based, table, columns, positive = fields(stored, *names)
         need(form in FORMATS and type(zero_based) is bool, message, "reading")
         need((label is None or type(label) is str) and isinstance(table, dict), message, "reading")
         need(is_list_of(str, columns), message, "reading")
-        need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), message, "reading")
+        options = {**table, "label": label, "columns": columns}
+        need(not (fault_of_table(table) or fault_of(options) or fault_of_positive(positive)), message, "reading")
         pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
-        return cls(form, label, zero_based, {**table, **pairs}, columns)
+        return cls(form, label, zero_based, {**table, **pairs}, columns, positive)
 
 
 def numbered_names(columns: list[str]) -> bool:
@@ -172,7 +187,7 @@ def by_name(given: Reading, columns: list[str]) -> Reading:
     """Return the options with names of columns instead of numbers, because later tables may lack some columns.
 
     >>> by_name(Reading(label="2", table={"text": ["1"]}), ["subject", "kind"])
-    Reading(format='auto', label='kind', zero_based=False, table={'text': ['subject']}, columns=[])
+    Reading(format='auto', label='kind', zero_based=False, table={'text': ['subject']}, columns=[], positive=None)
     """
 
     def name(column: str) -> str:
@@ -198,27 +213,41 @@ def inherited(given: Reading, known: Reading | None) -> Reading:
     if known is None:
         return given
     zero_based = given.zero_based or known.zero_based
+    require_same("positive", given.positive, known.positive, given.positive)
+    positive = known.positive if given.positive is None else given.positive
     if not known.has_columns:
-        return replace(given, zero_based=zero_based)
+        return replace(given, zero_based=zero_based, positive=positive)
     named = by_name(given, known.columns)
     require_same("label", named.label, known.label, given.label)
     for option, default in DEFAULTS.items():
         before = known.table.get(option, default)
         require_same(option, named.table.get(option), before, given.table.get(option))
-    wanted = {*known.table.get("text", ()), *known.table.get("categorical", ()), known.label, known.table.get("weight")}
-    wanted.update(column for pair in known.table.get("interact", ()) for column in pair)
+    wanted, role = columns_with_roles(known), "weight"
+    weight = named.table.get(role)
     left_out = named.table.get("ignore", [])
     before = known.table.get("ignore", [])
     if wanted.intersection(left_out):
         require_same("ignore", left_out, before, given.table["ignore"])
-    ignore = [*before, *left_out]
+    if weight in known.columns and weight not in before and known.table.get(role) is None:
+        raise OptionConflictError(role, given.table[role], None)  # the model learned it as a feature
+    ignore = dict.fromkeys([*(column for column in before if column != weight), *left_out])
+    table = {name: value for name, value in {**known.table, **named.table}.items() if name != "ignore"}
     return Reading(
         known.format if given.format == "auto" else given.format,
         known.label if named.label is None else named.label,
         zero_based,
-        {**known.table, **named.table, **({"ignore": list(dict.fromkeys(ignore))} if ignore else {})},
+        {**table, **({"ignore": list(ignore)} if ignore else {})},
         known.columns,
+        positive,
     )
+
+
+def columns_with_roles(known: Reading) -> set[str]:
+    """Return the columns that later files must have, because an option names them; all others may be ignored."""
+    table = known.table
+    pairs = [column for pair in table.get("interact", ()) for column in pair]
+    named = {*table.get("text", ()), *table.get("categorical", ()), *pairs, known.label, table.get("weight")}
+    return {column for column in named if column is not None}
 
 
 def require_same(option: str, now: Any, before: Any, given: Any) -> None:
@@ -256,6 +285,22 @@ def fault_of(options: Mapping[str, Any]) -> str:
         for text in texts_in(value):
             if any("\ud800" <= letter <= "\udfff" for letter in text):
                 return f"{name} is not UTF-8: {text!r}"
+    return ""
+
+
+def fault_of_positive(positive: Any) -> str:
+    """Return what is wrong with the option ``positive``; empty if it is valid.
+
+    >>> fault_of_positive(1)
+    'positive must be a label as text, as it is written in the files, got 1'
+    """
+    if positive is None:
+        return ""
+    if fault := fault_of({"positive": positive}):
+        return fault
+    label = plain_label(positive.encode()) if isinstance(positive, str) else None
+    if label is None or label != label:  # noqa: PLR0124 - NaN
+        return f"positive must be a label as text, as it is written in the files, got {positive!r}"
     return ""
 
 

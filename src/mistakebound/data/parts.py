@@ -60,6 +60,11 @@ class Part(NamedTuple):
     possible_header: tuple[str, ...] = ()
     """The cells of line 1, if it was read as an example but could be a header."""
 
+    @property
+    def positive(self) -> str | None:
+        """The label that is learned against all others, if the option ``positive`` is set."""
+        return None if self.reading is None else self.reading.positive
+
     def label(self, row: int) -> Any:
         """Return the label of a row."""
         code = self.label_ids[row]

@@ -345,8 +345,8 @@ class StreamReader:
         if len(ids) < rows:
             message = "there are fewer labels than examples"
             rows, error = len(ids), InputError(message, kind="labels", file=os.fspath(source.labels or ""))
-        if source.positive is not None:
-            wanted = source.positive.encode()
+        if (positive := self.settings.how.positive) is not None:
+            wanted = positive.encode()
             if others:
                 labels, ids, others = encode_labels(one_against_rest(every_label(labels, ids, others), wanted))
             labels = list(one_against_rest(labels, wanted))

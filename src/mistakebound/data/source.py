@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from mistakebound.data.blocks import total_size
-from mistakebound.data.options import TEXT_FORMATS, Reading, Settings, fault_of, fault_of_table
+from mistakebound.data.options import TEXT_FORMATS, Reading, Settings, fault_of, fault_of_positive, fault_of_table
 from mistakebound.data.parts import START, Place
 from mistakebound.data.reader import StreamReader
 from mistakebound.errors import OptionError
@@ -75,7 +75,8 @@ class Source:
         Column (name, or number from 1) or dotted JSON key of the weight of each row: a number from 0 to 1e9. VW text
         has weights of its own. See docs/learners.md, "Weights".
     positive : str, optional
-        The positive label. All other labels become one negative label: "not" followed by the positive one.
+        The positive label, as it is written in the files. All other labels become one negative label: "not" followed by
+        the positive one. A learner keeps it for later files.
     table : dict, optional
         More options for tables (also Parquet and Arrow) and JSON: ``ignore`` and ``text`` (lists of columns), ``words``
         and ``letters`` (n-grams of a text), ``bins`` (numbers become categories, with this many bins between two powers
@@ -132,8 +133,8 @@ class Source:
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         table = dict(table or {}) | ({} if weight is None else {"weight": weight})
-        options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **table}
-        if fault := fault_of_table(table) or fault_of(options):
+        options = {"label": label, "skip_bad": skip_bad, "threads": threads, **table}
+        if fault := fault_of_table(table) or fault_of(options) or fault_of_positive(positive):
             raise ValueError(fault)
         if format not in TEXT_FORMATS:
             message = f"format must be one of {', '.join(TEXT_FORMATS)}, got {format}"
@@ -202,7 +203,7 @@ class Source:
         """Return the options in use for these files; the arguments are those of ``open``."""
         needed = labels_needed or self.label is not None  # an option that names the label column needs that column
         return Settings(
-            Reading(self.format, self.label, self.zero_based, self.table),
+            Reading(self.format, self.label, self.zero_based, self.table, positive=self.positive),
             known,
             label_optional=label_may_be_missing or self.labels is not None or not needed,
             all_columns=all_columns,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader, sniff_table
 from mistakebound._support.text import did_you_mean
-from mistakebound.data.options import numbered_names
+from mistakebound.data.options import columns_with_roles, numbered_names
 from mistakebound.errors import BY_HEADER, MOST_LISTED, InputError, MissingColumnsError, Option, setting
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
         return passed_roles(settings)
     refuse_unknown_ignored(settings, names)
     how = replace(settings.how, table=settings.without_weight(settings.how.table))
-    options = matched(how, names, label_may_be_missing=settings.label_optional)
+    try:
+        options = matched(how, names, label_may_be_missing=settings.label_optional)
+    except MissingColumnsError as error:
+        error.in_frame = settings.is_frame
+        raise
     given = settings.given.table
     return {name: value for name, value in options.items() if name not in Layout._fields or name in given}
 
@@ -152,7 +156,8 @@ def matched(how: Reading, names: list[str], *, label_may_be_missing: bool) -> di
 def missing_columns(how: Reading, missing: list[str], names: list[str], *, label_is_read: bool) -> MissingColumnsError:
     """Return the error for a table that lacks columns of the model ``how``; ``names`` are the columns of the table."""
     error = MissingColumnsError(missing, names)
-    error.label, error.label_is_read = how.label, label_is_read
+    error.known, error.label_is_read = frozenset(how.columns), label_is_read
+    error.needed = frozenset(columns_with_roles(how))
     if numbered_names(how.columns) and numbered_names(names):
         error.counted = len(how.columns)
         label = column_name(how.label or "", how.columns)

@@ -105,3 +105,20 @@ def location(file: str | None, line: int | None = None, column: int | None = Non
     if in_rows:
         return f"{file}: row {line}: "
     return f"{file}:{line}: " if column is None else f"{file}:{line}:{column}: "
+
+
+ALIKE = 0.65
+"""The least similarity of a name and its misspelling: "dya" and "day" have 0.67, "hour" and "colour" 0.6."""
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return the known name that is most similar to a word, without regard to case; empty if none is similar.
+
+    >>> closest("clik", ["day", "click"]), closest("HOUR", ["hour", "colour"]), closest("colour", ["hour"])
+    ('click', 'hour', '')
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
+
+    names = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), names, n=1, cutoff=ALIKE)
+    return names[near[0]] if near else ""

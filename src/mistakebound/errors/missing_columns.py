@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mistakebound.errors.input_errors import InputError
-from mistakebound.errors.message import Option
+from mistakebound.errors.message import Option, closest
 
 if TYPE_CHECKING:
     from mistakebound.errors.message import MessagePart
@@ -27,8 +27,12 @@ class MissingColumnsError(InputError):
         The columns that are missing, and the columns of the table.
     file : str
         The table; empty if it is not known yet.
-    label : str or None
-        The model's label column. It is the only missing column that cannot be ignored.
+    needed : set of str
+        Columns of the model that cannot be ignored: those of the label and of the weights, and those with a role.
+    known : set of str
+        All columns of the model. A similar name among them is not a misspelled one.
+    in_frame : bool
+        Whether the table is a DataFrame.
     counted : int
         The number of columns of the model's tables, if neither they nor this table has a header; 0 otherwise.
     label_number : int
@@ -39,7 +43,9 @@ class MissingColumnsError(InputError):
         The header that the model expects, if line 1 of the table contains none of its names; empty otherwise.
     """
 
-    label: str | None = None
+    needed: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
+    in_frame: bool = False
     counted: int = 0
     label_number: int = 0
     label_is_read: bool = True
@@ -53,7 +59,7 @@ class MissingColumnsError(InputError):
     @property
     def ignorable(self) -> list[str]:
         """The missing columns that can be ignored."""
-        return [name for name in self.missing if name != self.label]
+        return [name for name in self.missing if name not in self.needed]
 
     @property
     def message_parts(self) -> tuple[MessagePart, ...]:
@@ -67,11 +73,14 @@ class MissingColumnsError(InputError):
         return (self._missing_names(), *self._remedy())
 
     def _remedy(self) -> tuple[MessagePart, ...]:
+        if self.in_frame:
+            them = "this column" if len(self.missing) == 1 else "these columns"
+            return (f"; add {them} to the DataFrame, with None for missing cells, or pass its rows as dicts",)
         if not self.ignorable:
             return ()
         names = ", ".join(f'"{name}"' for name in self.ignorable[:MOST_IGNORED])
         more = ", ..." if len(self.ignorable) > MOST_IGNORED else ""
-        option = Option("ignore", f'table={{"ignore": [{names}{more}]}}', self.ignorable)
+        option = Option("ignore", f'mb.Source(..., table={{"ignore": [{names}{more}]}})', self.ignorable)
         return ("; to go on without ", "it" if len(self.ignorable) == 1 else "them", ", pass ", option)
 
     def _missing_numbers(self) -> str:
@@ -85,12 +94,10 @@ class MissingColumnsError(InputError):
         return f"{size}{self.counted}; the label column, number {self.label_number}, must be there{content}"
 
     def _missing_names(self) -> str:
-        from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
-
-        names = []
+        names, others = [], [name for name in self.columns if name not in self.known]
         for name in self.missing[:MOST_LISTED]:
-            near = get_close_matches(name, self.columns, n=1)
-            names.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+            near = closest(name, others)
+            names.append(f"{name!r} (did you mean {near!r}?)" if near else repr(name))
         more = ", ..." if len(self.missing) > MOST_LISTED else ""
         there = ", ".join(self.columns[:MOST_LISTED]) + (", ..." if len(self.columns) > MOST_LISTED else "")
         return f"the table lacks columns that the model learned from: {', '.join(names)}{more}; it has: {there}"

@@ -10,9 +10,9 @@ from mistakebound.learners.replay import EVERY_ROUND, STREAM_BYTES
 from mistakebound.play.class_ledger import ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.perceptron_engine import RecordingPerceptronEngine
+from mistakebound.play.record import StoredRecord
 
 if TYPE_CHECKING:
-    from mistakebound._support.arrays import IntArray
     from mistakebound.learners.linear_play import LinearPlay
     from mistakebound.play.engine import Reduction
     from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
@@ -27,37 +27,13 @@ def recording_engine(
     return engine
 
 
-class RecordedExamples:
-    """The record of a ledger with every example of a stream."""
-
-    def __init__(self, kept: ClassKept, names: list[str]) -> None:
-        self._kept, self._names = kept, names
-
-    def predictions(self) -> None:
-        """Return None: only the examples are recorded."""
-
-    def mistake_rounds(self) -> None:
-        """Return None: see ``predictions``."""
-
-    def kept(self) -> ClassKept:
-        """Return every round."""
-        return self._kept
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return no rounds: a second pass has no late outcomes."""
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index; empty for features by position."""
-        return self._names
-
-
 def recorded_classes(play: LinearPlay) -> ClassLedger:
     """Return the ledger of the examples that an engine has recorded."""
     engine, labels = cast("RecordingPerceptronEngine", play.engine), cast("Any", play.labels)
     of_rows = cast("LearnerEngine", engine.recorder).ledger((0, 1))
     ids = np.concatenate(engine.ids) if engine.ids else np.zeros(0, np.int32)
     found = vars(of_rows.kept) | {"labels": ids[: len(of_rows.kept)], "predicted": ids[:0]}
+    none = np.zeros(0, np.int64)  # a second pass has no late outcomes
     counts: Any = ClassCounts(len(ids), 0, 0, len(ids))
     ledger = ClassLedger(
         counts,
@@ -66,7 +42,7 @@ def recorded_classes(play: LinearPlay) -> ClassLedger:
         classes=tuple(labels.ordered),
         from_start=True,
         named=engine.named,
-        record=RecordedExamples(ClassKept(**found), of_rows.names),
+        record=StoredRecord(None, None, ClassKept(**found), (none, none), of_rows.names),
     )
     ledger.given, ledger.seen = labels.given, labels.seen
     return ledger

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mistakebound._support.lazy import np
+from mistakebound.learners.prediction import PredictedPart, start_with
 from mistakebound.learners.streams import row_as_stream
 from mistakebound.play.class_engine import counts_of, rows_from
 from mistakebound.play.class_ledger import ClassCounts
@@ -41,9 +42,15 @@ def in_order(play: ClassPlay, probabilities: FloatArray, *, new: bool) -> FloatA
     if known.shape[1] == 0:  # nothing was learned yet
         found = np.full((len(known), len(columns)), 0.0 if new else 1 / max(len(columns), 1))
     else:
-        shares = known if new else known / known.sum(axis=1, keepdims=True)
+        shares = known if new else given_known(probabilities)
         found = np.where(columns >= 0, shares[:, columns], 0.0)
     return np.concatenate([found, of_new], axis=1) if new else found
+
+
+def given_known(probabilities: FloatArray) -> FloatArray:
+    """Return probabilities by class id, given that the label is not new; the last column is that of a new label."""
+    known = probabilities[:, :-1]
+    return np.asarray(known / known.sum(axis=1, keepdims=True))
 
 
 # ---------------------------------------------------------------------- predict
@@ -51,8 +58,6 @@ def in_order(play: ClassPlay, probabilities: FloatArray, *, new: bool) -> FloatA
 
 def probabilities_of_one(learner: Learner, x: Any) -> tuple[ClassPlay, FloatArray, int]:
     """Return the play, the probabilities of one example by class id and of a new label, and the predicted class id."""
-    from mistakebound.learners.rounds import start_with  # noqa: PLC0415 - it imports this module
-
     if (row := row_as_stream(learner, x)) is not None:
         reader = learner.open_stream(row, labels_needed=False)
         [(found, ids, _)] = probabilities_of_parts(learner, reader)
@@ -65,7 +70,7 @@ def probabilities_of_one(learner: Learner, x: Any) -> tuple[ClassPlay, FloatArra
 
 def probabilities_of_many(learner: Learner, X: Any) -> tuple[ClassPlay, FloatArray, IntArray]:
     """Return the play, the probabilities of each example by class id and of a new label, and the predicted ids."""
-    from mistakebound.learners.sklearn import check_fitted, known_rows, named_examples  # noqa: PLC0415 - see above
+    from mistakebound.learners.sklearn import check_fitted, known_rows, named_examples  # noqa: PLC0415 - it imports this module
 
     check_fitted(learner, "predict")
     play = class_play(learner)
@@ -110,16 +115,15 @@ def decisions(learner: Learner, X: Any) -> FloatArray:
     return np.asarray(scores[:, 1] - scores[:, 0] if len(columns) == 2 else scores)
 
 
-def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
-    """Yield the probability of each predicted label, the labels, and the number of examples with unknown names only.
-
-    If the learner has no probabilities, the scores take their place.
-    """
+def predicted_parts(learner: Learner, reader: StreamReader) -> Iterator[PredictedPart]:
+    """Yield the predictions of each part: see ``prediction.predicted_parts``."""
     for found, ids, unknown in probabilities_of_parts(learner, reader):
-        total = found[:, :-1].sum(axis=1, keepdims=True) if class_play(learner).engine.rule.log_odds else 1.0
-        shares = found[:, :-1] / np.maximum(total, 1e-300)
-        best = shares[np.arange(len(ids)), ids] if shares.shape[1] else np.zeros(len(ids))
-        yield best, class_play(learner).labels.decode_all(ids), unknown
+        play = class_play(learner)
+        has_probabilities = play.engine.rule.log_odds
+        by_id = given_known(found) if has_probabilities else found[:, :-1]
+        best = by_id[np.arange(len(ids)), ids] if by_id.shape[1] else np.zeros(len(ids))
+        chances = in_order(play, found, new=False) if has_probabilities else None
+        yield PredictedPart(play.labels.decode_all(ids), best, chances, unknown)
 
 
 # ---------------------------------------------------------------------- learn

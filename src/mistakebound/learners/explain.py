@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.lazy import np
@@ -10,7 +11,7 @@ from mistakebound.data.labels import plain
 from mistakebound.errors import Option, OptionError
 from mistakebound.learners.explanation import Explanation
 from mistakebound.learners.linear_terms import Features, first_index
-from mistakebound.learners.rounds import start_with
+from mistakebound.learners.prediction import start_with
 from mistakebound.learners.sklearn import probabilities
 from mistakebound.learners.streams import row_as_stream
 from mistakebound.play.class_engine import ClassEngine
@@ -22,6 +23,7 @@ from mistakebound.rules.panel import PanelRule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.data.parts import Part
     from mistakebound.data.source import Source
     from mistakebound.learners.learner import Learner
@@ -54,8 +56,8 @@ def explain_one(learner: Learner, x: Any, *, top: int | None = None, label: Any 
     top : int, optional
         Only the largest terms, and one more for the sum of the others. By default, all terms.
     label : optional
-        Of a panel: the label whose logit is explained. By default, the positive label; of more than two labels, the
-        predicted one.
+        Of a panel or a multiclass Perceptron: the label whose logit or score is explained. By default, the positive
+        label; of several classes, the predicted one.
 
     Examples
     --------
@@ -79,6 +81,11 @@ def explain_one(learner: Learner, x: Any, *, top: int | None = None, label: Any 
         if isinstance(play.engine.rule, PanelRule):
             parts = parts_of(play.engine, example)
             return of_panel(play, parts, names_of(parts, first_index(learner)), label).largest(top)
+        if isinstance(play.engine, ClassEngine):
+            scores, predicted = play.engine.probabilities_of_one(example)
+            number, _ = label_of(play, label, predicted)
+            terms = Features(learner, class_id=number).of_example(example)
+            return of_class(play, scores, predicted, terms, label).largest(top)
         score, positive = play.score_one(example)
         refuse_label(label)
         terms = Features(learner).of_example(example)
@@ -100,7 +107,8 @@ def feature_weights(learner: Learner, *, top: int | None = None, label: Any = No
     top : int, optional
         How many features; by default, all of them.
     label : optional
-        Of a panel: the label whose logit it is. By default, the positive label; it is needed for more than two labels.
+        Of a panel or a multiclass Perceptron: the label whose weights they are. By default, the positive label; of
+        several classes, it is needed.
 
     Examples
     --------
@@ -121,19 +129,21 @@ def weights_and_constant(
     """Return the largest weights, and what the constant adds, if there is one; ``zero_based`` as in `first_index`."""
     play = learner._current_play()
     engine, constant = play.engine, None
+    several = isinstance(engine, ClassEngine)
+    if several and label is None:
+        raise OptionError(LABEL, f" is needed, because each label has weights of its own: {listed(play)}")
     if isinstance(engine.rule, PanelRule):
-        if isinstance(engine, ClassEngine) and label is None:
-            raise OptionError(LABEL, f" is needed for more than two labels: {listed(play)}")
         from mistakebound.learners.panel_terms import panel_weights  # noqa: PLC0415 - it needs numpy
 
-        weights, constant = panel_weights(engine, label_of(play, label, 1)[0])
+        found = panel_weights(engine, label_of(play, label, 1)[0])
         first = first_index(learner, zero_based=zero_based)
-        weights = weights[1:] if engine.named else weights
-        names = engine.names(len(weights) + 1) if engine.named else [str(k + first) for k in range(len(weights))]
-        pairs = list(zip(names, weights.tolist(), strict=True))
+        names = found.names if engine.named else [str(k + first) for k in range(len(found.weights))]
+        pairs, constant = list(zip(names, found.weights.tolist(), strict=True)), found.constant
     else:
-        refuse_label(label)
-        features = Features(learner, zero_based=zero_based)
+        if not several:
+            refuse_label(label)
+        class_id = label_of(play, label, -1)[0] if several else None
+        features = Features(learner, zero_based=zero_based, class_id=class_id)
         pairs = features.named_weights()
         constant = None if features.constant is None else features.constant.adds
     order = np.argsort([-abs(weight) for _, weight in pairs], kind="stable")[:top]
@@ -170,22 +180,24 @@ def explanations(
     if stream is None:
         message = f"X must be a Source, or a DataFrame if the learner learned from tables, got {type(X).__name__}"
         raise TypeError(message)
-    features = None
+    features_of = cache(lambda class_id: Features(learner, class_id=class_id))
     for part in learner.open_stream(stream, labels_needed=False):
         play = learner._start_with_chunk(part.chunk)
-        panel = isinstance(play.engine.rule, PanelRule)
-        scores, positive, good, fault = scored(play, part)
-        if not panel:
-            refuse_label(label)
-            features = features or Features(learner)
+        scores, predicted, good, fault = scored(play, part)
         for row in range(good):
             found_in = part.line(row)
             if line not in (None, found_in):
                 continue
-            if features is None:
+            if isinstance(play.engine.rule, PanelRule):
                 found = of_panel_row(play, part, row, label)
+            elif isinstance(play.engine, ClassEngine):
+                number, _ = label_of(play, label, int(predicted[row]))
+                terms = features_of(number).of_part(part, row)
+                found = of_class(play, scores[row], int(predicted[row]), terms, label)
             else:
-                found = of_linear(play, float(scores[row]), bool(positive[row]), features.of_part(part, row))
+                refuse_label(label)
+                terms = features_of(None).of_part(part, row)
+                found = of_linear(play, float(scores[row]), bool(predicted[row]), terms)
             yield replace(found, file=part.file, line=found_in, label=part.label(row))
         if error := part.error_at(good, fault.error()) if fault else part.error:
             raise error.at_round(None)
@@ -257,6 +269,14 @@ def of_linear(play: LinearPlay, score: float, positive: bool, terms: list[Any]) 
     return Explanation(labels.decode(positive), score, terms, labels.positive, rule.threshold, probability)
 
 
+def of_class(play: LinearPlay, scores: FloatArray, predicted: int, terms: list[Any], label: Any) -> Explanation:
+    """Return the explanation of a learner with a weight vector for each class; ``scores`` are those of the classes."""
+    number, of = label_of(play, label, predicted)
+    score = float(scores[number]) if number >= 0 else 0.0
+    labels: Any = play.labels
+    return Explanation(labels.decode(predicted), score, terms, of, None, classes=len(labels.ids))
+
+
 def label_of(play: LinearPlay, label: Any, default: int) -> tuple[int, Any]:
     """Return the number of a label (0 or 1 for two labels) and the label; by default, those of a given number."""
     labels: Any = play.labels
@@ -277,6 +297,6 @@ def listed(play: LinearPlay) -> str:
 
 
 def refuse_label(label: Any) -> None:
-    """Raise OptionError for a label that is set for a linear learner."""
+    """Raise OptionError for a label that is set for a linear learner of two labels."""
     if label is not None:
-        raise OptionError(LABEL, " is only valid for a panel")
+        raise OptionError(LABEL, " is only valid for a panel and for a multiclass Perceptron")

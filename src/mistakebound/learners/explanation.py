@@ -55,8 +55,8 @@ class Explanation:
     terms: list[Term]
     of: Any
     """The label whose score it is: the positive one; with more than two labels, the predicted one."""
-    threshold: float = 0.0
-    """The score at which the prediction changes, with two labels."""
+    threshold: float | None = 0.0
+    """The score at which the prediction changes, with two labels; None if the largest score of all labels predicts."""
     probability: float | None = None
     """Of the label ``of``; None if the learner has no probabilities."""
     members: list[MemberShare] = field(default_factory=list)
@@ -107,11 +107,14 @@ class Explanation:
     def _heading(self) -> str:
         where = "" if self.file is None else f"{escaped(self.file)}:{self.line}: "
         label = "" if self.label is None else f", the label is {escaped(self.label)}"
-        return f"{where}predicted {escaped(self.prediction)}{label}"
+        made = "no prediction" if self.prediction is None else f"predicted {escaped(self.prediction)}"
+        return f"{where}{made}{label}"
 
     def _score(self) -> str:
         if self.members:
             return f"logit of {escaped(self.of)} {self.score:.6g}, probability {self.probability:.6g}"
+        if self.threshold is None:
+            return f"score of {escaped(self.of)} {self.score:.6g}; the label with the largest score is predicted"
         sign = ">=" if self.score >= self.threshold else "<"
         return f"score {self.score:.6g} {sign} threshold {self.threshold:.6g}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mistakebound._support.text import html_table
 from mistakebound.data.labels import Labels, plain
 from mistakebound.errors import Option, OptionError, setting
-from mistakebound.learners import rounds, sklearn, streams
+from mistakebound.learners import prediction, rounds, sklearn, streams
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.parameters import changed_params, get_params, set_params
 from mistakebound.play.engine import NO_ROUNDS, LearnerEngine, Reduction
@@ -41,8 +41,8 @@ class Learner:
     """Base class of the linear learners. A subclass has the id of its rule and the rule's parameters.
 
     The first input decides whether features have names or positions. Prediction never changes the weights; learning
-    predicts first. Some methods are defined as functions in the modules ``rounds``, ``explain``, ``streams`` and
-    ``sklearn``.
+    predicts first. Some methods are defined as functions in the modules ``prediction``, ``rounds``, ``explain``,
+    ``streams`` and ``sklearn``.
     """
 
     rule_id: ClassVar[str]
@@ -114,11 +114,11 @@ class Learner:
                 return play.labels.decode(play.named_core.score_named(x)[1])  # type: ignore[union-attr]
         except (AttributeError, TypeError, ValueError):
             pass
-        return rounds.predict_one(self, x)
+        return prediction.predict_one(self, x)
 
     def score_one(self, x: Any) -> float:
         """Return w·x of one example, with normalised weights. The prediction compares it with the rule's threshold."""
-        return rounds.score_one(self, x)[0]
+        return prediction.score_one(self, x)[0]
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> None:
         """Predict the label of x, count a mistake if it is not y, and learn.
@@ -137,7 +137,7 @@ class Learner:
 
     ask = rounds.ask
     tell = rounds.tell
-    predict_proba_one = sklearn.WithProbabilities(rounds.predict_proba_one)
+    predict_proba_one = sklearn.WithProbabilities(prediction.predict_proba_one)
 
     def explain_one(self, x: Any, *, top: int | None = None, label: Any = None) -> Explanation:
         """Return what each feature adds to the score of one example. The score of a panel is a logit.
@@ -149,8 +149,8 @@ class Learner:
         top : int, optional
             Only the largest terms, and one more for the sum of the others. By default, all terms.
         label : optional
-            Of a panel: the label whose logit is explained. By default, the positive label; of more than two labels,
-            the predicted one.
+            Of a panel or a multiclass Perceptron: the label whose logit or score is explained. By default, the positive
+            label; of several classes, the predicted one.
         """
         from mistakebound.learners.explain import explain_one  # noqa: PLC0415 - learning does not need it
 
@@ -160,8 +160,8 @@ class Learner:
 
     run = rounds.run
     run_parts = rounds.run_parts
-    score_parts = rounds.score_parts
-    score_reader = rounds.score_reader
+    score_parts = prediction.score_parts
+    predicted_parts = prediction.predicted_parts
     open_stream = streams.open_stream
 
     def run_part(
@@ -251,7 +251,7 @@ class Learner:
 
     def counts_now(self) -> Any:
         """Return the counts so far, for the ledger of the rounds that follow."""
-        return NO_ROUNDS if self._play is None else self._play.engine.counts
+        return NO_ROUNDS if self._play is None else self._play.engine.measured_counts
 
     def expect_labels(self, y: Any) -> None:
         """Prepare for the labels of the first batch. Only a Panel uses them: they decide on its form."""
@@ -288,7 +288,8 @@ class Learner:
         top : int, optional
             How many features; by default, all of them.
         label : optional
-            Of a panel: the label whose logit it is. By default, the positive label; needed for more than two labels.
+            Of a panel or a multiclass Perceptron: the label whose weights they are. By default, the positive label; of
+            several classes, it is needed.
         """
         from mistakebound.learners.explain import feature_weights  # noqa: PLC0415 - learning does not need it
 

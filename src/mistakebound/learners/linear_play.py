@@ -112,9 +112,7 @@ class LinearPlay:
         """
         engine = self.engine
         if (width is None) != engine.named:
-            has, got = ("names", "positions") if engine.named else ("positions", "names")
-            message = f"this {learner} has features with {has}; examples with {got} cannot be mixed in"
-            raise StreamError(message, kind="names and positions")
+            raise mixed_features(learner, named=engine.named)
         if width != engine.width and not engine.growing:
             message = f"X has {width} features, but {learner} is expecting {engine.width} features as input"
             raise StreamError(message)
@@ -206,7 +204,7 @@ class LinearPlay:
         Returns the ledger of the rounds that were learned, and the error of the pair after them, or None. ``learner``
         is the name of the class, for messages.
         """
-        before = self.engine.counts
+        before = self.engine.measured_counts
         positive: list[bool] = []
         labels: list[Any] = []
         for x, label in rounds:
@@ -223,11 +221,7 @@ class LinearPlay:
             ended, going = ("examples", "labels") if x is END else ("labels", "examples")
             message = f"there are fewer {ended} than {going}"
             raise StreamError(message)
-        if not (is_named(x) or is_empty(x)):
-            if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
-                self.require(0, learner)
-            message = f"a named example must be a dict, or a set or list of names, got {type(x).__name__}"
-            raise StreamError(message)
+        check_named(x, learner)
 
     def _ledger_of_named(self, before: Counts, positive: list[bool], labels: list[Any]) -> Ledger:
         """Return the ledger of rounds that were learned one by one, without those that other threads learned meanwhile.
@@ -235,7 +229,7 @@ class LinearPlay:
         If there were such rounds, the ledger has no kept examples, so no certificate can be derived from it, and its
         ``updates`` include those of the other threads.
         """
-        predicted, pair, now = np.array(positive, np.bool_), self.labels.pair, self.engine.counts
+        predicted, pair, now = np.array(positive, np.bool_), self.labels.pair, self.engine.measured_counts
         if now.rounds - before.rounds == len(positive):
             return self.engine.ledger(pair, before, now, predicted)
         truth = np.array([self.labels.signs[label] > 0 for label in labels], np.bool_)
@@ -261,6 +255,8 @@ class LinearPlay:
         """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
         last = part.rows if last is None else min(last, part.rows)
         labels = self.labels.copy()
+        if y is None and part.positive is not None:
+            labels.settle_positive(part.positive)
         ids = part.label_ids[first:last]
         signs = bytes(labels.encode_ids(part.labels, ids) if y is None else labels.encode(y[first:last]))
         found = np.empty(len(signs)) if scores else None
@@ -336,3 +332,20 @@ class LinearPlay:
     def intercept(self) -> float:
         """Return the score of an example without features."""
         return self.engine.intercept()
+
+
+def check_named(x: Any, learner: str) -> None:
+    """Raise StreamError unless an example has named features; ``learner`` is the name of a class, for the message."""
+    if is_named(x) or is_empty(x):
+        return
+    if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
+        raise mixed_features(learner, named=True)
+    message = f"a named example must be a dict, or a set or list of names, got {type(x).__name__}"
+    raise StreamError(message)
+
+
+def mixed_features(learner: str, *, named: bool) -> StreamError:
+    """Return the error for an example with names if features have positions, or the reverse."""
+    has, got = ("names", "positions") if named else ("positions", "names")
+    message = f"this {learner} has features with {has}; examples with {got} cannot be mixed in"
+    return StreamError(message, kind="names and positions")

@@ -14,7 +14,7 @@ from mistakebound.play.inputs import sparse_row
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.parts import Part
     from mistakebound.learners.learner import Learner
     from mistakebound.play.engine import LearnerEngine
@@ -38,20 +38,20 @@ class Features:
         A learner that has learned something.
     zero_based : bool
         Whether indices of the svmlight file count from 0; see `first_index`.
+    class_id : int, optional
+        Of a learner with a weight vector for each class: the class; −1 for one that has not occurred.
     """
 
-    def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
-        if learner.several:
-            message = "this model has a weight for each feature and label: learner.weights_ returns them"
-            raise ValueError(message)
+    def __init__(self, learner: Learner, *, zero_based: bool = False, class_id: int | None = None) -> None:
         self.engine: LearnerEngine = learner._current_play().engine
         self.first = first_index(learner, zero_based=zero_based)
-        weights = self.engine.weights()
+        self.several = class_id is not None
+        weights = self.engine.weights() if class_id is None else weights_of_class(self.engine, class_id)
         bias = self.engine.rule.bias
         self.constant: Term | None = None
         if bias:
             self.constant = Term(CONSTANT, bias * float(weights[-1]), bias, float(weights[-1]))
-        elif prior := self.engine.intercept():
+        elif class_id is None and (prior := self.engine.intercept()):
             self.constant = Term(CONSTANT, prior, 1.0, prior)
         self.weights = weights[:-1] if bias else weights
         # With names, slot 0 stands for all features that were never learned.
@@ -115,6 +115,8 @@ class Features:
 
     def _unknown(self) -> float:
         """Return the weight of a position beyond all that were learned, which the core computes."""
+        if self.several:
+            return 0.0  # every class starts with weights of 0
         out, positive = np.empty(2), np.empty(2, np.uint8)
         place = np.array([len(self.weights)], np.int32)
         self.engine.core.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
@@ -137,6 +139,12 @@ class Features:
         if self.engine.reduction.complements:
             return f"not {place - width + first}" if place >= width else str(place + first)
         return f"not {place + first}" if self.engine.reduction.conjunction else str(place + first)
+
+
+def weights_of_class(engine: Any, class_id: int) -> FloatArray:
+    """Return the weights of one class, and that of the constant feature if there is one."""
+    rows: FloatArray = engine.class_weights()
+    return rows[class_id] if class_id >= 0 else np.zeros(rows.shape[1])
 
 
 def first_index(learner: Learner, *, zero_based: bool = False) -> int:

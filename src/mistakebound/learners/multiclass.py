@@ -41,7 +41,7 @@ class MulticlassPerceptron(Learner):
     >>> learner = mb.MulticlassPerceptron()
     >>> ledger = learner.run([[1, 0], [0, 1], [1, 1], [1, 0]], ["a", "b", "c", "a"])
     >>> ledger.mistakes, ledger.predictions.tolist()
-    (4, ['a', 'a', 'b', 'c'])
+    (4, [None, 'a', 'b', 'c'])
     >>> {label: w.tolist() for label, w in learner.weights_.items()}
     {'a': [1.0, -1.0], 'b': [-1.0, 0.0], 'c': [0.0, 1.0]}
     """

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.data.labels import label_array, plain
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import KEEP_BYTES
+from mistakebound.learners.multilabel_rounds import (
+    SeparateRounds,
+    SharedRounds,
+    Targets,
+    learn_known,
+    scores,
+    scores_of_parts,
+)
 from mistakebound.learners.panel import Panel
+from mistakebound.learners.panel_members import Members
 from mistakebound.learners.parameters import get_params, in_a_line, set_params
-from mistakebound.learners.sklearn import not_fitted, tags
+from mistakebound.learners.sklearn import not_fitted, probabilities, tags
+from mistakebound.play.inputs import is_frame
+from mistakebound.rules.panel_members import EVEN
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from typing_extensions import Self
 
-    from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.data.parts import Part
+    from mistakebound.learners.explanation import Explanation
+    from mistakebound.learners.multilabel_rounds import SharedPlay
     from mistakebound.play.ledger import Ledger
 
 
@@ -36,22 +52,40 @@ class MultilabelLedger:
     """Labels that occurred for the first time. They could not be predicted, and count as mistakes."""
     by_label: dict[Any, Ledger]
     """The ledger of each label, from the first round of the label on."""
+    first_missed: int = 0
+    """How many of the first rounds of labels are mistakes in the ledgers of these labels, too."""
 
     @property
     def hamming_mistakes(self) -> int:
         """Labels that were wrongly predicted or wrongly left out, over all rounds."""
-        return sum(ledger.mistakes for ledger in self.by_label.values()) + self.first_seen
+        return sum(ledger.mistakes for ledger in self.by_label.values()) + self.first_seen - self.first_missed
 
     def __repr__(self) -> str:
         counts = f"{self.subset_mistakes} mistaken sets, {self.hamming_mistakes} mistaken labels"
         return f"<MultilabelLedger: {counts} in {self.rounds} rounds, {len(self.by_label)} labels>"
 
 
+class Totals(NamedTuple):
+    """What is counted over all rounds."""
+
+    rounds: int = 0
+    first_seen: int = 0
+    """Labels that occurred for the first time."""
+    subset_mistakes: int = 0
+    """Rounds in which the set of labels was wrong."""
+    first_missed: int = 0
+    """First rounds of labels that are mistakes in the ledgers of these labels."""
+
+
 class MultilabelPanel:
     """A Panel for each label, over the same examples. Each predicts whether an example has its label.
 
-    A label that occurs for the first time starts a fresh panel in that round. Its panel has not seen the earlier
-    examples, which did not have the label. Pass ``classes`` so that all panels learn from the first round on.
+    Each example is read once. What does not depend on labels is computed once for all panels: the scale of each
+    feature, how often it occurred, and the interactions of features. Each panel predicts as if it learned alone.
+
+    A label that occurs for the first time starts a panel in that round. This panel counts the earlier examples, since
+    the first label, as examples without the label. Its members have not learned from them. Pass ``classes`` so that all
+    panels learn from the first round on.
 
     Parameters
     ----------
@@ -86,123 +120,168 @@ class MultilabelPanel:
         self.classes = classes
         self.keep_bytes = keep_bytes
 
+    members = Members(lambda learner, label: learner.panel_of(label).members())
+
     # State, not parameters. Class attributes, because scikit-learn requires that __init__ sets parameters only.
     _panels: dict[Any, Panel] | None = None
-    _totals: tuple[int, int, int] = (0, 0, 0)
-    """Rounds, first rounds of labels, and rounds in which the set of labels was wrong."""
+    _totals = Totals()
+    shared: SharedPlay | None = None
+    """Reads rows for all panels. It is made at the next round if it is None."""
 
     @property
     def panels(self) -> dict[Any, Panel]:
-        """The panel of each label. Its own labels are False and True."""
+        """The panel of each label. Its own labels are False and True. It predicts alone, but learns with the others."""
         if self._panels is None:
-            self._panels = {plain(label): self._panel() for label in self.classes or ()}
+            self._panels = {plain(label): self.new_panel() for label in self.classes or ()}
         return self._panels
 
-    def _panel(self) -> Panel:
-        return Panel(self.members, threads=self.threads, classes=(False, True), keep_bytes=self.keep_bytes)
+    def new_panel(self) -> Panel:
+        """Return the panel of a label that has not occurred."""
+        members = vars(self)["members"]
+        return Panel(members, threads=self.threads, classes=(False, True), keep_bytes=self.keep_bytes)
+
+    def panel_of(self, label: Any) -> Panel:
+        """Return the panel of a label; raise KeyError if the label has not occurred."""
+        if plain(label) not in self.panels:
+            message = f"there is no label {label!r}; the labels are {list(self.panels)}"
+            raise KeyError(message)
+        return self.panels[plain(label)]
+
+    @property
+    def reading_panel(self) -> Panel:
+        """The panel that decides how tables are read: all panels have learned from the same ones."""
+        return next(iter(self.panels.values()), None) or self.new_panel()
+
+    @property
+    def thread_count(self) -> int:
+        """How many threads learn."""
+        return self.new_panel().thread_count
 
     # ------------------------------------------------------------------ learn
 
     def learn_one(self, x: Any, labels: Iterable[Any]) -> None:
         """Predict the labels of x, then learn them."""
-        self.run([x] if not hasattr(x, "shape") else x.reshape(1, -1), [labels])
+        (found,) = label_sets([labels])
+        mistaken = learn_known(self, x, found)
+        if mistaken is None:
+            self._run(one_row(x), self._of_sets([found]))
+        else:
+            self._totals = added(self._totals, Totals(1, 0, int(mistaken)))
 
     def run(self, X: Any, Y: Any) -> MultilabelLedger:
         """Predict, then learn, each example of a stream in its order; return the ledger of these rounds.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix, or list of dicts, sets or lists of names
-            One example per round.
+        X : array, scipy sparse matrix, DataFrame, or list of dicts, sets or lists of names
+            One example per round. A DataFrame is read like a table in a file.
         Y : array, sparse matrix, or iterable of sets
             The labels of each example: a set, or a row of 0 and 1 with a column for each label.
         """
-        X = X if hasattr(X, "shape") else list(X)
-        sets = self._sets(Y)
-        count = X.shape[0] if hasattr(X, "shape") else len(X)
-        if count != len(sets):
-            message = f"X has {count} rows but Y has {len(sets)} sets of labels"
-            raise StreamError(message)
-        first: dict[Any, int] = dict.fromkeys(self.panels, 0)
-        new = first_rounds(sets, self.panels)
-        first |= new
-        ledgers: dict[Any, Ledger] = {}
-        failed: StreamError | None = None
-        learned = count
-        wrong = np.zeros(count, np.bool_)
-        for label, start in first.items():
-            if start >= learned:
-                continue
-            panel = self.panels.get(label) or self._panel()
-            try:
-                ledger = panel.run(X[start:], [label in each for each in sets[start:]])
-            except StreamError as error:  # every panel stops at the same row
-                ledger = error.ledger or panel.ledger_
-                learned = start + ledger.rounds
-                failed = failed or error.at_round(learned)
-            if ledger.rounds:
-                self.panels[label] = panel
-                ledgers[label] = ledger
-                wrong[ledger.mistake_rounds + start] = True
-        seen = [start for label, start in new.items() if label in ledgers]
-        wrong[seen] = True
-        subset = int(wrong[:learned].sum())
-        self._totals = (self._totals[0] + learned, self._totals[1] + len(seen), self._totals[2] + subset)
-        if failed is not None:
-            raise failed
-        return MultilabelLedger(learned, subset, len(seen), ledgers)
-
-    def _sets(self, Y: Any) -> list[set[Any]]:
-        """Return the labels of each example as sets."""
         Y = Y.toarray() if hasattr(Y, "toarray") else Y
         is_matrix = hasattr(Y, "ndim") or (isinstance(Y, (list, tuple)) and len(Y) > 0 and _is_row(Y[0]))
-        if is_matrix:
-            return self._of_indicators(np.asarray(Y))
-        found: list[set[Any]] = []
-        for t, labels in enumerate(Y):
-            if isinstance(labels, (str, bytes, dict)) or not isinstance(labels, Iterable):
-                message = f"labels must be a set or a list of labels, got {labels!r}"
-                raise StreamError(message).at_round(t)
-            try:
-                found.append({plain(label) for label in labels})
-            except TypeError:
-                message = f"a label is not hashable in {labels!r}; use numbers or strings"
-                raise StreamError(message).at_round(t) from None
-        return found
+        return self._run(X, self._of_indicators(np.asarray(Y)) if is_matrix else self._of_sets(label_sets(Y)))
 
-    def _of_indicators(self, Y: AnyArray) -> list[set[Any]]:
+    def _run(self, X: Any, targets: Targets) -> MultilabelLedger:
+        X = X if hasattr(X, "shape") else list(X)
+        count, labelled = X.shape[0] if hasattr(X, "shape") else len(X), targets.has.shape[1]
+        if count != labelled:
+            message = f"X has {count} rows but Y has {labelled} sets of labels"
+            raise StreamError(message)
+        rounds = (SeparateRounds if self.new_panel().objects() else SharedRounds)(self, targets)
+        failed = None
+        try:
+            failed = rounds.run(X)
+        finally:
+            ledger = self._count(rounds)
+        if failed is not None:
+            raise failed.at_round(rounds.learned, cast("Ledger", ledger))
+        return ledger
+
+    def _of_sets(self, sets: list[set[Any]]) -> Targets:
+        starts = first_rounds(sets, self.panels)
+        labels = [*self.panels, *starts]
+        places = {label: k for k, label in enumerate(labels)}
+        has = np.zeros((len(labels), len(sets)), np.bool_)
+        for t, each in enumerate(sets):
+            for label in each:
+                has[places[label], t] = True
+        return Targets(labels, has, starts)
+
+    def _count(self, rounds: SharedRounds) -> MultilabelLedger:
+        """Add rounds that were learned to the totals; return their ledger."""
+        ledgers = rounds.finish()
+        self.panels.update({label: rounds.panels[label] for label in ledgers})
+        seen = [label for label in rounds.targets.starts if label in ledgers]
+        missed = sum(not ledgers[label].positive[0] for label in seen)
+        new = Totals(rounds.learned, len(seen), int(rounds.mistaken().sum()), missed)
+        self._totals = added(self._totals, new)
+        return MultilabelLedger(new.rounds, new.subset_mistakes, new.first_seen, ledgers, missed)
+
+    def _of_indicators(self, Y: AnyArray) -> Targets:
         if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
             message = f"Y must be a matrix of 0 and 1 with a column for each label, got an array of shape {Y.shape}"
             raise ValueError(message)
         if not self.panels:
-            self._panels = {k: self._panel() for k in range(Y.shape[1])}
+            self._panels = {k: self.new_panel() for k in range(Y.shape[1])}
         labels = list(self.panels)
         if len(labels) != Y.shape[1]:
             message = f"Y has {Y.shape[1]} columns, but there are {len(labels)} labels: {labels}"
             raise ValueError(message)
-        return [{labels[k] for k in np.flatnonzero(row).tolist()} for row in Y]
+        return Targets(labels, np.ascontiguousarray(Y.T != 0), {})
 
     # ------------------------------------------------------------------ predict
 
     def predict_one(self, x: Any) -> set[Any]:
         """Return the predicted labels of one example, without learning."""
-        return {label for label, panel in self.panels.items() if panel.has_learned and panel.predict_one(x)}
+        return {label for label, p in self.predict_proba_one(x).items() if p > EVEN and self.panels[label].has_learned}
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return for each label the probability that an example has it, without learning."""
-        return {label: panel.predict_proba_one(x)[True] for label, panel in self.panels.items()}
+        if not self.__sklearn_is_fitted__() or not self._reads_together():
+            return {label: panel.predict_proba_one(x)[True] for label, panel in self.panels.items()}
+        return dict(zip(self.panels, self._probabilities(one_row(x))[0].tolist(), strict=True))
+
+    def explain_one(self, x: Any, label: Any, *, top: int | None = None) -> Explanation:
+        """Return what each feature of an example adds to the logit of a label: see ``Panel.explain_one``.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> topics = mb.MultilabelPanel(classes=("sport", "news"))
+        >>> ledger = topics.run([{"goal"}, {"vote"}] * 20, [{"sport"}, {"news"}] * 20)
+        >>> topics.explain_one({"goal"}, "sport").terms[0].name
+        'goal'
+        """
+        return self.panel_of(label).explain_one(x, top=top)
+
+    # ------------------------------------------------------------------ results
 
     @property
     def ledger_(self) -> MultilabelLedger:
         """The ledger of all rounds."""
-        rounds, first_seen, subset = self._totals
-        return MultilabelLedger(rounds, subset, first_seen, {k: each.ledger_ for k, each in self.panels.items()})
+        rounds, first_seen, subset, missed = self._totals
+        by_label = {label: panel.ledger_ for label, panel in self.panels.items()}
+        return MultilabelLedger(rounds, subset, first_seen, by_label, missed)
+
+    def certify(self, label: Any, theorem: str | None = None) -> Certificate:
+        """Compare the mistakes of a label, from its first round on, with the bound of a theorem: see ``Panel.certify``.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> topics = mb.MultilabelPanel(classes=("sport", "news"))
+        >>> ledger = topics.run([{"goal"}, {"vote"}] * 20, [{"sport"}, {"news"}] * 20)
+        >>> topics.certify("sport").status
+        'holds'
+        """
+        return self.panel_of(label).certify(theorem)
 
     # ------------------------------------------------------------------ scikit-learn
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Forget everything, then learn the rows of X in one pass."""
-        self._panels, self._totals = None, (0, 0, 0)
+        self._panels, self._totals, self.shared = None, Totals(), None
         return self.partial_fit(X, Y)
 
     def partial_fit(self, X: Any, Y: Any) -> Self:
@@ -211,22 +290,45 @@ class MultilabelPanel:
         return self
 
     def predict(self, X: Any) -> IntArray:
-        """Return a matrix of 0 and 1: a row for each example, a column for each label of ``classes_``."""
-        return self._columns(lambda panel: panel.predict(X)).astype(np.int64)
+        """Return a matrix of 0 and 1: a row for each example, a column for each label of ``classes_``.
+
+        X is that of ``Panel.predict``, such as a DataFrame, if the learner learned from one.
+        """
+        return (self.predict_proba(X) > EVEN).astype(np.int64)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label (column) for each example (row), without learning."""
-        return self._columns(lambda panel: panel.predict_proba(X)[:, 1])
+        self._check_fitted()
+        if not self._reads_together():
+            return np.column_stack([panel.predict_proba(X)[:, 1] for panel in self.panels.values()])
+        return self._probabilities(X)
+
+    def probabilities_of_parts(self, parts: Iterable[Part]) -> Iterator[tuple[FloatArray, int]]:
+        """Yield the probabilities of each part of files, and how many of its examples have unknown names only."""
+        self._check_fitted()
+        for found, unknown in scores_of_parts(list(self.panels.values()), parts):
+            yield self._probabilities_of(*found), unknown
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__() or not self.panels:
+            message = "This MultilabelPanel instance is not fitted yet: call fit, partial_fit, run or learn_one first"
+            raise not_fitted("predict")(message)
+
+    def _reads_together(self) -> bool:
+        """Whether the core can predict for all panels: not with members from outside, nor before the first label."""
+        return all(panel.has_learned and not panel.objects() for panel in self.panels.values())
+
+    def _probabilities(self, X: Any) -> FloatArray:
+        return self._probabilities_of(*scores(list(self.panels.values()), X))
+
+    @staticmethod
+    def _probabilities_of(made: FloatArray, positive: BoolArray) -> FloatArray:
+        """Return the probabilities that belong to scores: a row for each example."""
+        return probabilities(made.ravel(), positive.ravel())[:, 1].reshape(made.shape).T
 
     def score(self, X: Any, Y: Any) -> float:
         """Return the fraction of the examples whose set of labels is predicted exactly."""
         return float(np.mean((self.predict(X) == np.asarray(Y)).all(axis=1)))
-
-    def _columns(self, of: Callable[[Panel], AnyArray]) -> FloatArray:
-        if not any(panel.has_learned for panel in self.panels.values()):
-            message = "This MultilabelPanel instance is not fitted yet: call fit, partial_fit, run or learn_one first"
-            raise not_fitted("predict")(message)
-        return np.column_stack([np.asarray(of(panel), np.float64) for panel in self.panels.values()])
 
     @property
     def classes_(self) -> AnyArray:
@@ -254,7 +356,15 @@ class MultilabelPanel:
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether at least one round was learned."""
-        return self._totals[0] > 0
+        return self._totals.rounds > 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a copy. A copy reads rows for its own panels."""
+        return {name: value for name, value in vars(self).items() if name != "shared"}
+
+    def __copy__(self) -> Self:
+        """Return a deep copy, because both learners go on learning."""
+        return deepcopy(self)
 
     # ------------------------------------------------------------------ files
 
@@ -263,6 +373,38 @@ class MultilabelPanel:
         from mistakebound.learners.multilabel_file import save  # noqa: PLC0415 - it imports this module
 
         save(self, path)
+
+
+def label_sets(Y: Iterable[Any]) -> list[set[Any]]:
+    """Return the labels of each example as sets; raise StreamError if they are not sets of labels."""
+    found: list[set[Any]] = []
+    for t, labels in enumerate(Y):
+        if isinstance(labels, (str, bytes, dict)) or not isinstance(labels, Iterable):
+            message = f"labels must be a set or a list of labels, got {labels!r}"
+            raise StreamError(message).at_round(t)
+        try:
+            found.append({plain(label) for label in labels})
+        except TypeError:
+            message = f"a label is not hashable in {labels!r}; use numbers or strings"
+            raise StreamError(message).at_round(t) from None
+    return found
+
+
+def one_row(x: Any) -> Any:
+    """Return one example as the only row of a stream."""
+    if is_frame(x):
+        if len(x) != 1:
+            message = f"one example must be one row, got a DataFrame of {len(x)}; use run or predict instead"
+            raise ValueError(message)
+        return x
+    if hasattr(x, "to_frame"):
+        return x.to_frame().T
+    return x.reshape(1, -1) if hasattr(x, "shape") else [x]
+
+
+def added(before: Totals, more: Totals) -> Totals:
+    """Return the sums of all counts."""
+    return Totals(*(a + b for a, b in zip(before, more, strict=True)))
 
 
 def _is_row(row: Any) -> bool:

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Collection
 from contextlib import suppress
-from copy import deepcopy
-from functools import partial
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from mistakebound._support.lazy import np
 from mistakebound.data.class_labels import ClassLabels
-from mistakebound.data.labels import plain, plain_label
-from mistakebound.errors import InputError, Option, OptionError, setting
+from mistakebound.data.labels import plain_label
+from mistakebound.errors import InputError, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LOCK, LinearPlay
+from mistakebound.learners.panel_members import (
+    Members,
+    class_name,
+    fresh,
+    joined_to,
+    members,
+    named_apart,
+    split_members,
+)
+from mistakebound.learners.panel_options import (
+    check_abstain,
+    check_cut,
+    check_feature_limit,
+    check_threads,
+    distinct_labels,
+    more_than_two,
+    only_two_labels,
+    processors,
+    refuse_decisions,
+)
 from mistakebound.learners.weights import check_class_weight
 from mistakebound.play.engine import LearnerEngine
-from mistakebound.rules.panel_members import EVEN, MEMBERS, MOST_JOINED, ROSTERS, mask_of
+from mistakebound.rules.panel_members import mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,70 +48,10 @@ if TYPE_CHECKING:
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
 
-ROUNDING = 1e-9
 NO_WEIGHTS = (
     "the score of a panel is not a sum of weights: panel.feature_weights() returns what each feature adds to the "
     "logit, panel.explain_one(x) what adds to one prediction, and panel.members() the weights of the members"
 )
-
-
-class Member(NamedTuple):
-    """A row of ``Panel.members()``."""
-
-    name: str
-    mistakes: int
-    log_loss: float
-    """Mean of −ln p(y) over all rounds; NaN before the first."""
-    weight: float
-    """Weight of its logit in the mixture."""
-    leads_since: int | None
-    """The round since which it has had the least log loss of all members; None if another member leads."""
-
-
-class Members:
-    """The attribute ``members`` of a panel: setting it stores the parameter, reading it returns a method."""
-
-    def __get__(self, panel: Any, _: Any = None) -> Any:
-        return self if panel is None else partial(members, panel)
-
-    def __set__(self, panel: Any, value: Any) -> None:
-        vars(panel)["members"] = value
-
-
-def members(panel: Panel) -> list[Member]:
-    """Return a row for each member: its mistakes, log loss, weight in the mixture, and since when it leads.
-
-    The leader is the member with the least log loss so far. Changes of the leader are recorded every 32 rounds.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> panel = mb.Panel()
-    >>> ledger = panel.run([[1, 0], [0, 1]] * 100, [1, -1] * 100)
-    >>> rows = panel.members()
-    >>> len(rows), rows[0].name, min(row.mistakes for row in rows)
-    (16, 'coin-betting', 1)
-    """
-    standings, leads = panel.standings, panel.leadership()
-    rounds = standings.rounds
-    leader = min(range(len(standings.members)), key=lambda k: standings.members[k].log_loss)
-    since = leads[-1][0] if leads and leads[-1][1] == standings.members[leader].name else rounds
-    return [
-        Member(
-            each.name,
-            each.mistakes,
-            each.log_loss / rounds if rounds else math.nan,
-            each.weight,
-            since if k == leader and rounds else None,
-        )
-        for k, each in enumerate(standings.members)
-    ]
-
-
-def joined_to(engine: LearnerEngine) -> Sequence[tuple[str, Any]]:
-    """Return the members from outside, with their names."""
-    found: Sequence[tuple[str, Any]] = getattr(engine, "joined", ())
-    return found
 
 
 class Panel(Learner):
@@ -177,7 +132,7 @@ class Panel(Learner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    members = Members()
+    members = Members(members)
 
     # ------------------------------------------------------------------ results of the members
 
@@ -299,10 +254,10 @@ class Panel(Learner):
 
     def counts_now(self) -> Any:
         """Return the counts so far, for the ledger of the rounds that follow."""
-        if self._play is None:
+        if self._play is None or not self.several:
             return super().counts_now()
         engine: Any = self._play.engine
-        return engine.class_counts if self.several else engine.measured_counts
+        return engine.class_counts
 
     def expect_labels(self, y: Any) -> None:
         """Prepare for the labels of the first batch: more than two of them make a panel of several classes."""
@@ -330,7 +285,10 @@ class Panel(Learner):
         if not isinstance(error, InputError) or error.kind != "third label" or play is None:
             return None
         rule: Any = play.engine.rule
-        if self.several or joined_to(play.engine) or rule.threshold != 0 or rule.band is not None:
+        if self.several or joined_to(play.engine):
+            return None
+        if rule.threshold != 0 or rule.band is not None:
+            error.args = (*error.args, *only_two_labels("threshold" if rule.threshold != 0 else "abstain"))
             return None
         from mistakebound.learners.class_play import converted  # noqa: PLC0415 - few have several classes
 
@@ -384,16 +342,14 @@ class Panel(Learner):
             play = super()._begin(width, growing=growing)
             play.use_class_weight(class_weight)
             return play
-        for name in ("threshold", "abstain"):
-            if getattr(self, name) is not None:
-                raise OptionError(setting(name), " is only valid for two labels")
+        refuse_decisions(self)
         if others:
             raise OptionError(setting("members"), " from outside are only valid for two labels")
-        self._threads()  # raises for a value that is not valid
+        _ = self.thread_count  # raises for a value that is not valid
         from mistakebound.learners.class_play import new_play  # noqa: PLC0415 - few have several classes
 
         play = new_play(mask_of(own), 0 if growing else width, self._keep_bytes(), labels, growing=growing)
-        play.engine.max_features = self._feature_limit(named=width is None)
+        play.engine.max_features = check_feature_limit(self.max_features, named=width is None)
         play.use_class_weight(class_weight)
         with LOCK:
             self._play = self._play or play
@@ -404,59 +360,23 @@ class Panel(Learner):
         if self._play is None and self.classes is None:
             self._early_labels = None
 
-    def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
-        """Return the names of the members that are the Panel's own, and the others with their names."""
-        wanted = vars(self)["members"]
-        if isinstance(wanted, str) or not isinstance(wanted, Collection):
-            if not isinstance(wanted, str) or wanted not in ROSTERS:
-                raise OptionError(setting("members"), f' must be "all", "lean" or a sequence, got {wanted!r}')
-            return ROSTERS[wanted], []
-        own = [name for each in wanted if isinstance(each, str) for name in ROSTERS.get(each, (each,))]
-        for name in own:
-            if name not in MEMBERS:
-                known = ", ".join((*ROSTERS, *MEMBERS))
-                raise OptionError(setting("members"), f" must be among {known}, got {name!r}")
-        others = [each for each in wanted if not isinstance(each, str)]
-        for each in others:
-            if isinstance(each, type) or not (hasattr(each, "predict_one") and hasattr(each, "learn_one")):
-                reason = f" must be names, and objects with predict_one and learn_one, got {each!r}"
-                raise OptionError(setting("members"), reason)
-        twice = [name for place, name in enumerate(own) if name in own[:place]]
-        if twice:
-            raise OptionError(setting("members"), f" must have each member once, got {twice[0]!r} twice")
-        if not len(own) + len(others) > 0 or len(others) > MOST_JOINED:
-            reason = f" must have at least one member, and at most {MOST_JOINED} from outside"
-            raise OptionError(setting("members"), reason)
-        return tuple(name for name in MEMBERS if name in own), named_apart(others)
-
     def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
         own, others = self._split()
-        return {"members": mask_of(own), "joined": len(others), "cut": self._cut(), "abstain": self._abstain()}
+        cut = check_cut(self.threshold)
+        return {
+            "members": mask_of(own),
+            "joined": len(others),
+            "cut": cut,
+            "abstain": check_abstain(self.abstain, cut),
+        }
 
-    def _cut(self) -> float:
-        """Return the least probability at which the positive label is predicted."""
-        cut: Any = 0.5 if self.threshold is None else self.threshold
-        if isinstance(cut, bool) or not isinstance(cut, Real) or not 0 < float(cut) < 1:
-            raise OptionError(setting("threshold"), f" must be a number between 0 and 1, got {cut!r}")
-        return float(cut)
-
-    def _abstain(self) -> float:
-        """Return half the width of the band of probabilities in which no label is predicted."""
-        half: Any = 0.0 if self.abstain is None else self.abstain
-        if isinstance(half, bool) or not isinstance(half, Real) or not 0 <= float(half) <= EVEN:
-            raise OptionError(setting("abstain"), f" must be a number from 0 to 0.5, got {half!r}")
-        edges = [self._cut() + sign * float(half) for sign in (-1, 1)]
-        if half and any(abs(p * 1000 - round(p * 1000)) > ROUNDING for p in edges):
-            reason = f" must be a multiple of 0.001, like the threshold, got {half!r}"
-            raise OptionError(setting("abstain"), reason)
-        if edges[0] < -ROUNDING or edges[1] > 1 + ROUNDING:
-            reason = f" must not be larger than the distance of the threshold from 0 and 1, got {half!r}"
-            raise OptionError(setting("abstain"), reason)
-        return float(half)
+    def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
+        """Return the names of the members that are the Panel's own, and the others with their names."""
+        return split_members(vars(self)["members"])
 
     def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         others = self._split()[1]
-        threads = self._threads()
+        threads = self.thread_count
         self._engine_type = LearnerEngine
         if others:
             from mistakebound.play.joined_engine import JoinedEngine  # noqa: PLC0415 - few panels have such members
@@ -466,7 +386,7 @@ class Panel(Learner):
         if others:
             engine.joined = [(name, fresh(member)) for name, member in others]
         engine.core.use_threads(1 if others else threads)
-        engine.max_features = self._feature_limit(named=width is None)
+        engine.max_features = check_feature_limit(self.max_features, named=width is None)
         made: LearnerEngine = engine
         return made
 
@@ -483,14 +403,14 @@ class Panel(Learner):
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
         with suppress(OptionError):  # set_params may have set a value that only the next fit checks
-            engine.max_features = self._feature_limit(named=engine.named)
+            engine.max_features = check_feature_limit(self.max_features, named=engine.named)
         if self.several:
             from mistakebound.learners.class_play import ClassPlay  # noqa: PLC0415 - few have several classes
 
             self._play = ClassPlay(cast("ClassEngine", engine), self._labels)
         else:
             with suppress(OptionError):  # set_params may have set a value that only the next fit checks
-                engine.core.use_threads(self._threads())
+                engine.core.use_threads(self.thread_count)
             super()._restore(engine)
         play = self._current_play()
         with suppress(OptionError):
@@ -504,79 +424,7 @@ class Panel(Learner):
             play.engine.core.use_threads(1)  # the other processor parses the text
         return play
 
-    def _feature_limit(self, *, named: bool) -> int | None:
-        limit: Any = self.max_features
-        if limit is None:
-            return None
-        if isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1:
-            raise OptionError(Option("max_features", "max_features", limit), f" must be at least 1, got {limit!r}")
-        return int(limit) if named else None  # features by position are as many as the widest row has
-
-    def _threads(self) -> int:
-        if self.threads is None:
-            return min(2, processors())
-        threads: Any = self.threads
-        if isinstance(threads, bool) or not isinstance(threads, Integral) or threads not in (1, 2):
-            raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
-        return int(threads)
-
-
-def more_than_two(classes: Any) -> bool:
-    """Return whether classes has more than two labels."""
-    return isinstance(classes, Collection) and not isinstance(classes, str) and len(classes) > 2
-
-
-def distinct_labels(y: Any, known: Collection[Any] = ()) -> set[Any]:
-    """Return distinct labels of a batch and of ``known``. If there are three or more, at least three are returned.
-
-    >>> len(distinct_labels([1, 2, 1, 3, 4]))
-    3
-    """
-    found = {*known}
-    for part in (y[:1000], y):
-        values = (
-            np.unique(part).tolist()
-            if getattr(part, "dtype", None) is not None and part.dtype.kind in "biuUS"
-            else part
-        )
-        for label in values:
-            if len(found) > 2:
-                return found
-            with suppress(TypeError):  # a label that is not hashable is an error in its round
-                label = plain(label)  # noqa: PLW2901
-                if label is not None and label == label:  # noqa: PLR0124 - not NaN
-                    found.add(label)
-    return found
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def fresh(member: Any) -> Any:
-    """Return a copy of a member from outside, which will see the labels True and False."""
-    copy = deepcopy(member)
-    if isinstance(copy, Learner) and copy.classes is not None:
-        copy.set_params(classes=(False, True))
-    return copy
-
-
-def class_name(member: Any) -> str:
-    """Return the name of the class of a member from outside, with its module."""
-    return f"{type(member).__module__}.{type(member).__qualname__}"
-
-
-def named_apart(others: list[Any]) -> list[tuple[str, Any]]:
-    """Return the objects with their names: the class, and a number if the class has occurred before.
-
-    >>> [name for name, _ in named_apart([1, "a", 2])]
-    ['int', 'str', 'int-2']
-    """
-    counts: dict[str, int] = {}
-    named = []
-    for each in others:
-        name = type(each).__name__
-        counts[name] = counts.get(name, 0) + 1
-        named.append((name if counts[name] == 1 else f"{name}-{counts[name]}", each))
-    return named
+    @property
+    def thread_count(self) -> int:
+        """How many threads learn."""
+        return check_threads(self.threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,16 +178,29 @@ def add_member(terms: Terms, parts: Parts, member: tuple[int, str, int | None], 
         terms.add(slots, parts.of_slots[rows, (number - OF_PAIRS[0]) % 2] @ factors, name, total)
 
 
-def panel_weights(engine: LearnerEngine, label: int) -> tuple[FloatArray, float]:
-    """Return the weight of each feature (with names, of slot 0 first, which has none) and of the constant.
+class PanelWeights(NamedTuple):
+    """The weights of the features of a panel, all of the same round."""
+
+    weights: FloatArray
+    """Of each feature."""
+    names: list[str]
+    """Names of the features; empty if they have positions."""
+    constant: float
+
+
+def panel_weights(engine: LearnerEngine, label: int) -> PanelWeights:
+    """Return the weight of each feature and of the constant.
 
     The weight of a feature is the sum, over the members, of the member's weight in the mixture times the logit that the
     feature gives to it, alone in an example with its largest absolute value so far.
     """
+    engine = snapshot(engine)
     parts, members, slots = without_features(engine), engine.member_names, engine.core.slots()
     classes, two = parts.classes, not len(parts.probabilities)
+    first_slot = int(engine.named)  # with names, slot 0 stands for all features that were never learned
+    names = engine.names(slots) if engine.named else []
     if classes < 2 and not two:  # there is no other label
-        return np.zeros(slots), 0.0
+        return PanelWeights(np.zeros(slots - first_slot), names, 0.0)
     to_logit, are_logits = links(parts, members)
     mixed = parts.shares[: len(members)] + parts.shares[len(members) :] @ parts.mixing
     numbers = numbers_of(engine)
@@ -200,16 +214,19 @@ def panel_weights(engine: LearnerEngine, label: int) -> tuple[FloatArray, float]
 
     step = max(BATCH // (ALONE_MEMBERS * classes), 1)
     found = [np.zeros(0)]
-    for first in range(0, slots, step):
-        last = min(first + step, slots)
-        scores = engine.core.features_alone(first, last)
-        if len(scores) != (last - first) * ALONE_MEMBERS * classes:
-            message = "another thread added a class meanwhile"
-            raise ValueError(message)
+    for first in range(first_slot, slots, step):
+        scores = engine.core.features_alone(first, min(first + step, slots))
         found.append(weights(scores.reshape(-1, ALONE_MEMBERS, classes)[:, columns], places))
     of_constant = [i for i in places if numbers[i] < PLACE_MEMBERS]
     constant = weights(parts.of_places[:1, [numbers[i] for i in of_constant]], of_constant)
     if CLASS_PRIOR in members:
         prior = members.index(CLASS_PRIOR)
         constant = constant + weights(parts.scores[None, prior : prior + 1], [prior])
-    return np.concatenate(found), float(constant[0])
+    return PanelWeights(np.concatenate(found), names, float(constant[0]))
+
+
+def snapshot(engine: LearnerEngine) -> LearnerEngine:
+    """Return a copy of an engine, made under its lock: other threads may go on learning with the original."""
+    found = copy(engine)
+    found.core = deepcopy(engine.core)
+    return found

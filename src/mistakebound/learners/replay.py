@@ -133,7 +133,7 @@ class Replica(Learner):
     def known_reading(self) -> Reading | None:
         """Return how the files of the original were read, if other options could give other features."""
         known = self._original.known_reading()
-        return known if known is not None and (known.has_columns or known.zero_based) else None
+        return known if known is not None and known.changes_examples else None
 
     def _reads_columns(self) -> bool:
         return self._original._reads_columns()
@@ -187,7 +187,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         if isinstance(X, Source):
             known = play.reading
             if known is not None:  # options that do not change the features would only disable the cache
-                known = learner.reading_for(X) if known.has_columns or known.zero_based else None
+                known = learner.reading_for(X) if known.changes_examples else None
             replay_files(replica, partial(to_read_again(X, known).open, known), rounds)
         elif y is None and (stream := learner.stream_of(X)) is not None:  # a DataFrame with its own labels
             replay_files(replica, partial(replica.open_stream, stream), rounds)
@@ -215,7 +215,7 @@ def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = No
     again._early_labels = labels_at_start(learner, play)
     if keep:
         record(again)
-    measured = play.engine.measured_counts.measures
+    measured = play.ledger().counts.measures
     try:
         if y is None and (stream := learner.stream_of(X)) is not None:
             replay_files(again, partial(learner.open_stream, stream), rounds, measured=measured)

@@ -1,4 +1,4 @@
-"""Read inputs of any kind for a linear learner, and predict or learn them."""
+"""Learn inputs of any kind with a linear learner, each after its prediction."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels
 from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.learners.prediction import start_with
 from mistakebound.learners.stream_loop import steps
 from mistakebound.learners.streams import (
     dict_rows,
@@ -19,13 +20,13 @@ from mistakebound.learners.streams import (
     weights_of_stream,
     zip_labels,
 )
-from mistakebound.learners.weights import weight_at, weights_of_rows
-from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
+from mistakebound.learners.weights import weight_at, weight_of_round, weights_of_rows
+from mistakebound.play.inputs import Named, as_example, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.source import Stream
     from mistakebound.learners.learner import Learner
@@ -35,92 +36,11 @@ if TYPE_CHECKING:
     from mistakebound.play.tickets import Asked
 
 
-def start_with(learner: Learner, x: Any, *, is_row: bool = True) -> tuple[LinearPlay, Any]:
-    """Start a learner with one example; return its play, and the example in the form that the play reads.
-
-    An empty list has features of the same kind as the learner's; before the first input, named features. ``is_row``:
-    whether a dict may contain cells of a table instead of features.
-    """
-    play = learner._play
-    if is_row and isinstance(x, Mapping) and (cells := dict_rows(learner)) is not None:
-        x = cells.features(x)
-    if is_named(x) or (is_empty(x) and (play is None or play.engine.named)):
-        return learner._start(None), x
-    rows = read_one(x)
-    return learner._start(rows.width), rows
-
-
-def score_one(learner: Learner, x: Any) -> tuple[float, bool]:
-    """Return the score of one example, and whether the prediction is positive."""
-    if (row := row_as_stream(learner, x)) is not None:
-        [(scores, labels)] = learner.score_parts(row)
-        if not answers_all(learner):
-            return float(scores[0]), bool(scores[0] >= learner._current_play().engine.rule.threshold)
-        return float(scores[0]), bool(labels[0] == learner._labels.positive)
-    play, example = start_with(learner, as_example(x))
-    return play.score_one(example)
-
-
-def predict_one(learner: Learner, x: Any) -> Any:
-    """Return the predicted label of one example, without learning; None if the learner abstains."""
-    if learner.several:
-        from mistakebound.learners.class_rounds import probabilities_of_one  # noqa: PLC0415 - few have several classes
-
-        play, _, class_id = probabilities_of_one(learner, x)
-        return play.labels.decode(class_id)
-    score, positive = score_one(learner, x)
-    if answers_all(learner) or not learner._current_play().engine.rule.abstains(np.array([score]))[0]:
-        return learner._labels.decode(positive)
-    return None
-
-
-def answers_all(learner: Learner) -> bool:
-    """Return whether a learner always predicts a label; a Panel may abstain."""
-    return learner._current_play().engine.rule.band is None
-
-
-def predicted_labels(learner: Learner, scores: FloatArray, positive: BoolArray) -> AnyArray:
-    """Return the predicted labels; None where the learner abstains."""
-    labels = learner._labels.decode_all(positive)
-    if answers_all(learner):
-        return labels
-    labels = labels.astype(object)
-    labels[learner._current_play().engine.rule.abstains(scores)] = None
-    return labels
-
-
-def predict_proba_one(learner: Learner, x: Any, *, new: bool = False) -> dict[Any, float]:
-    """Return the probability of each label for one example, without learning.
-
-    With ``new=True``, the key None has the probability of a label that has not occurred yet; it is only defined for
-    more than two classes.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> panel = mb.Panel(classes=("ham", "spam"))
-    >>> panel.predict_proba_one({"win": 1})
-    {'ham': 0.4999999999999999, 'spam': 0.5000000000000001}
-    """
-    from mistakebound.learners.sklearn import probabilities_of, refuse_new  # noqa: PLC0415 - it imports this module
-
-    if learner.several:
-        from mistakebound.learners.class_rounds import in_order, probabilities_of_one  # noqa: PLC0415 - few have them
-
-        play, by_id, _ = probabilities_of_one(learner, x)
-        row = in_order(play, by_id[None], new=new)[0].tolist()
-        return dict(zip([*play.labels.ordered, None] if new else play.labels.ordered, row, strict=True))
-    refuse_new(new)
-    score, positive = score_one(learner, x)
-    (pair,) = probabilities_of(learner, np.array([score]), np.array([positive])).tolist()
-    return dict(zip(learner._labels.pair, pair, strict=True))
-
-
 def learn_one(learner: Learner, x: Any, y: Any, weight: float = 1.0) -> None:
     """Predict one example, then learn it."""
     before = learner._play
     try:
-        weights = None if weight == 1 else weights_of_rows(learner, [weight], 1)
+        weights = weight_of_round(learner, weight)
         if (row := row_as_stream(learner, x)) is not None:
             list(learner.run_parts(row, labels_of_stream(row, [y]), weights))
         else:
@@ -179,7 +99,7 @@ def tell(learner: Learner, asked: Asked, y: Any, weight: float = 1.0) -> None:
     >>> ticket.prediction, learner.predict_one({"clouds": 1})
     ('wet', 'dry')
     """
-    of_row = weight_at(None if weight == 1 else weights_of_rows(learner, [weight], 1), 0)
+    of_row = weight_at(weight_of_round(learner, weight), 0)
     name = type(learner).__name__
     or_with_classes(learner, learner._current_play(), lambda either: either.tell(asked, y, name, of_row))
 
@@ -357,30 +277,3 @@ def look_ahead(learner: Learner, y: AnyArray) -> None:
         labels.look_ahead(y)
         if labels.settled:
             learner._early_labels = labels
-
-
-def score_parts(learner: Learner, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
-    """Yield the scores and predicted labels of each part of files, without learning. Labels are not read."""
-    reader = learner.open_stream(stream, labels_needed=False)
-    return ((scores, labels) for scores, labels, _ in score_reader(learner, reader))
-
-
-def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
-    """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only.
-
-    With several classes, the scores are the probabilities of the predicted labels.
-    """
-    if learner.several:
-        from mistakebound.learners.class_rounds import score_reader as score_classes  # noqa: PLC0415 - few have them
-
-        yield from score_classes(learner, reader)
-        return
-    rounds = 0
-    for part in reader:
-        play = learner._start_with_chunk(part.chunk)
-        scores, positive, fault = play.engine.score_part(part)
-        unknown = play.engine.core.unknown_rows(part.chunk, len(scores)) if play.engine.named else 0
-        yield scores, predicted_labels(learner, scores, positive), unknown
-        rounds += len(scores)
-        if error := part.error_at(len(scores), fault.error()) if fault else part.error:
-            raise error.at_round(rounds)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Number
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
-from mistakebound.learners.rounds import answers_all, predicted_labels, run_rows, run_stream, score_one
+from mistakebound.errors import CellError
+from mistakebound.learners.prediction import answers_all, predicted_labels, score_one
+from mistakebound.learners.rounds import run_rows, run_stream
 from mistakebound.learners.streams import weights_of_stream
 from mistakebound.learners.weights import weights_of_rows
-from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
+from mistakebound.play.inputs import Named, frame_names, is_frame, is_named, read_matrix, read_rows
 from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
@@ -93,7 +96,7 @@ def known_rows(learner: Learner, X: Any) -> Positional:
     if names is not None and known is not None and list(names) != list(known):
         message = f"The feature names should match those that were passed during fit: {list(known)}, got {list(names)}"
         raise ValueError(message)
-    rows = matrix_rows(X)
+    rows = matrix_rows(X, ENCODE)
     if learner._play is not None:
         learner._play.require(rows.width, type(learner).__name__)
     return rows
@@ -365,14 +368,42 @@ def tags(*, poor_score: bool, binary_inputs: bool, several: bool) -> Any:
     )
 
 
-def matrix_rows(X: Any) -> Positional:
-    """Return the rows of an array or a sparse matrix; raise ValueError if it has no rows or no columns."""
-    rows = read_matrix(X)
+RUN_OR_ENCODE = "call learner.run(X, y), which reads texts, dates and missing cells, or encode them as numbers"
+ENCODE = "encode them as numbers in the same way as for fit"
+
+
+def matrix_rows(X: Any, remedy: str = RUN_OR_ENCODE) -> Positional:
+    """Return the rows of an array or a sparse matrix; raise ValueError if it has no rows or no columns.
+
+    ``remedy`` is what to do about texts in a DataFrame, and about dicts.
+    """
+    if isinstance(X, (list, tuple)) and X and is_named(X[0]) and not isinstance(X[0], (list, tuple)):
+        message = f"X must be an array of numbers or a DataFrame, got a list of {type(X[0]).__name__}s: {remedy}"
+        raise ValueError(message)
+    try:
+        rows = read_matrix(X)
+    except ValueError:
+        if (found := first_without_numbers(X)) is None:
+            raise
+        message = f"column {found[0]!r} of the DataFrame has {found[1]!r}, which is not a number: {remedy}"
+        raise CellError(message, feature=found[0], value=found[1]) from None
     if len(rows) == 0 or rows.width == 0:
         what = "sample(s)" if len(rows) == 0 else "feature(s)"
         message = f"Found array with 0 {what} (shape=({len(rows)}, {rows.width})) while a minimum of 1 is required."
         raise ValueError(message)
     return rows
+
+
+def first_without_numbers(X: Any) -> tuple[str, Any] | None:
+    """Return the first column of a DataFrame that has something else than numbers, and its first such cell."""
+    if not is_frame(X):
+        return None
+    cells = np.asarray(X)
+    for place, name in enumerate(X.columns):
+        for cell in cells[:, place].tolist() if cells.dtype.kind == "O" else cells[:1, place]:
+            if not isinstance(cell, Number):
+                return str(name), cell
+    return None
 
 
 def check_lengths(rows: Positional, y: AnyArray) -> None:

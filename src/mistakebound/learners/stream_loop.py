@@ -143,7 +143,8 @@ def steps(
 
 def parts_of(learner: LearnsParts[Any], reader: StreamReader, y: AnyArray | None = None) -> Iterator[Part]:
     """Return the parts of a reader. Unless both labels are known, the first parts wait for them."""
-    return iter(reader) if y is not None or learner.labels_settled else both_labels_first(reader)
+    settled = learner.labels_settled or reader.settings.how.positive is not None
+    return iter(reader) if y is not None or settled else both_labels_first(reader)
 
 
 def both_labels_first(stream: Iterable[Part]) -> Iterator[Part]:

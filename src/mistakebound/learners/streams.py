@@ -55,9 +55,16 @@ def open_stream(
     if labels_needed and stream.rows is None:
         learner._last_stream = (stream, known)
     reader = stream.open(known, labels_needed=labels_needed, label_may_be_missing=label_may_be_missing, warn=warn)
+    check_positive(learner, reader.settings.given.positive)
     if labels_needed:
         use_weights(learner, reader)
     return reader
+
+
+def check_positive(learner: Learner, positive: str | None) -> None:
+    """Raise OptionError if the option ``positive`` of files contradicts the labels of a learner."""
+    if positive is not None:
+        learner._labels.copy().settle_positive(positive)
 
 
 def use_weights(learner: Learner, reader: StreamReader) -> None:

@@ -42,11 +42,9 @@ def weights_of_rows(learner: Learner, sample_weight: Any, rows: int | None = Non
     if sample_weight is None:
         return None
     refuse_weights(learner)
-    try:
-        found: FloatArray = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        message = "sample_weight must be an array of numbers"
-        raise ValueError(message) from None
+    if (found := numbers_of(sample_weight)) is None:
+        message = "sample_weight must be an array of real numbers, and none of them may be masked"
+        raise ValueError(message)
     if found.ndim != 1:
         message = f"sample_weight must be 1D: one weight per row, got an array of shape {found.shape}"
         raise ValueError(message)
@@ -54,6 +52,33 @@ def weights_of_rows(learner: Learner, sample_weight: Any, rows: int | None = Non
         message = f"X has {rows} rounds but sample_weight has {len(found)} weights: inconsistent numbers of samples"
         raise ValueError(message)
     return np.ascontiguousarray(found)
+
+
+def numbers_of(weights: Any) -> FloatArray | None:
+    """Return weights as float64, and NaN for None, which the core rejects with its round; None if they are not numbers.
+
+    NumPy would convert texts and dates to numbers, and ignore a mask and imaginary parts.
+    """
+    try:
+        given: AnyArray = np.asarray(weights)
+    except ValueError:  # rows of different lengths
+        return None
+    masked = np.ma.isMaskedArray(weights) and np.ma.is_masked(weights)
+    objects = given.ravel().tolist() if given.dtype.kind == "O" else ()
+    if masked or given.dtype.kind not in "fiubO" or not all(each is None or isinstance(each, Real) for each in objects):
+        return None
+    found: FloatArray = given.astype(np.float64)
+    return found
+
+
+def weight_of_round(learner: Learner, weight: Any) -> FloatArray | None:
+    """Return the weight of one round as an array; None if it is 1. Raise ValueError if it is not a number."""
+    if isinstance(weight, Real) and weight == 1:
+        return None
+    if weight is None or (found := numbers_of(weight)) is None or found.ndim:
+        message = f"weight must be a number from 0 to 1e9, got {weight!r}"
+        raise ValueError(message)
+    return weights_of_rows(learner, found.reshape(1), 1)
 
 
 def weight_at(weights: FloatArray | None, row: int) -> float:

@@ -12,11 +12,14 @@ from mistakebound._core import Engine
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import fields, is_list_of, need, number, whole
 from mistakebound.errors import ModelError
-from mistakebound.models.learner_state import read_dropped
+from mistakebound.models.learner_state import measures_for_core, read_dropped
 from mistakebound.models.names import name_tensors, read_names
 from mistakebound.models.parameters import construct, encode
 from mistakebound.play.class_engine import empty_engine
+from mistakebound.play.class_measures import check_confidence
 from mistakebound.play.ledger_schema import LATE, read_late
+from mistakebound.play.measures import Measures
+from mistakebound.play.measures_json import read_measures, write_measures
 from mistakebound.rules.panel_members import mask_of
 
 if TYPE_CHECKING:
@@ -44,6 +47,10 @@ TENSORS = {
     "name_bytes": "U8",
 }
 """The tensors of a file and their types, in order. ``features`` has a bit for each feature: whether it has records."""
+CONFIDENCE = "confidence"
+"""Measures of the probabilities of the predictions. A fingerprint leaves them out, because older files lack them."""
+OPTIONAL = ("late", "dropped", "measured", CONFIDENCE)
+"""Fields of the state that are absent if there is nothing to store; ``measured`` is absent if all rounds were."""
 LIFE = ("parameters", "width", "growing", "counts", "keeping", "log_loss", "brier")
 WIDTH, LIMIT = 7, 8
 """Places of the width and of ``keep_bytes`` in the settings of the core."""
@@ -54,8 +61,8 @@ MOST_ROUNDS = 2**53
 
 def describe_classes(engine: ClassEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the state of a panel of several classes as a JSON object and tensors."""
-    settings, names, state, counts, _, mistake_rounds, _, keeping, late, _ = engine.core.__getstate__()
-    *arrays, predictions, log_loss, brier, confusion = state
+    settings, names, state, counts, _, mistake_rounds, _, keeping, late, confidence = engine.core.__getstate__()
+    *arrays, predictions, log_loss, brier, confusion, measured = state
     slots = len(names) + 1 if engine.named else settings[WIDTH]
     has = dict(zip((*PAIRS, *NUMBERS), arrays, strict=True))
     owners, bits = has.pop("cell_owners"), np.zeros(slots, np.bool_)
@@ -81,13 +88,17 @@ def describe_classes(engine: ClassEngine) -> tuple[dict[str, Any], dict[str, Any
         described["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
     if engine.dropped:
         described["dropped"] = engine.dropped
+    if measured != counts[0]:
+        described["measured"] = measured
+    if confidence is not None:
+        described[CONFIDENCE] = write_measures(Measures(*confidence))
     return described, {name: np.ascontiguousarray(tensors[name]) for name in TENSORS}
 
 
 def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyArray], classes: int) -> ClassEngine:
     """Return the state that a file contains; raise ModelError if it is not valid. ``classes`` have occurred."""
-    stored_late, dropped = (
-        described.pop(name, None) if isinstance(described, dict) else None for name in ("late", "dropped")
+    stored_late, dropped, stored_measured, stored_confidence = (
+        described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL
     )
     parameters, width, growing, counts, keeping, log_loss, brier = fields(described, *LIFE, path="life")
     read_shape(width, growing, keeping)
@@ -106,13 +117,16 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
     _check_leads(tensors["leads"], len(engine.member_names), rounds)
     losses = number(log_loss, "life.log_loss", 0.0), number(brier, "life.brier", 0.0)
     late = read_late(stored_late, np.zeros(0, np.int64), engine.rule, [rounds, mistakes, 0, rounds, 0])
+    measured = rounds if stored_measured is None else whole(stored_measured, "life.measured", 0, rounds)
+    confidence = read_measures(stored_confidence, engine.rule, rounds, f"life.{CONFIDENCE}")
     has = tensors | {"cell_owners": owners}
     confusion = tuple(has[name] for name in CONFUSION)
-    state = (*(has[name] for name in (*PAIRS, *NUMBERS)), has["predictions"], *losses, confusion)
+    state = (*(has[name] for name in (*PAIRS, *NUMBERS)), has["predictions"], *losses, confusion, measured)
     fresh = engine.core.__getstate__()
     settings = list(fresh[0])
     settings[WIDTH] = width if growing else settings[WIDTH]
-    history = ((rounds, mistakes, 0, rounds, 0), fresh[4], has["mistake_rounds"], fresh[6], keeping, late, None)
+    totals, measures = (rounds, mistakes, 0, rounds, 0), measures_for_core(confidence)
+    history = (totals, fresh[4], has["mistake_rounds"], fresh[6], keeping, late, measures)
     engine.core = Engine.__new__(Engine)
     try:
         engine.core.__setstate__((tuple(settings), names, state, *history))
@@ -120,6 +134,9 @@ def restore_classes(kind: type[Learner], described: Any, tensors: dict[str, AnyA
         raise ModelError(str(error), field="life") from None
     need(engine.class_count == classes, "the state does not have a class for each label", "labels")
     _check_totals(engine, rounds, mistakes, len(late[0]))
+    counts_now = engine.class_counts
+    converted = counts_now.first_seen < classes
+    check_confidence(counts_now.measures, mistakes, f"life.{CONFIDENCE}", all_known=not converted)
     return engine
 
 

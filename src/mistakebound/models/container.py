@@ -94,6 +94,12 @@ def unpack(data: bytes, *expected: dict[str, str]) -> tuple[dict[str, Any], dict
     return described, tensors
 
 
+def is_zip(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a zip file, as that of a MultilabelPanel is."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
 def learner_in(path: str | os.PathLike[str]) -> str:
     """Return the class name of the learner in a file, from its header; empty if the file is not a model."""
     with Path(path).open("rb") as file:

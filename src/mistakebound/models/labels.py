@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mistakebound._support.schema import LABEL_TYPES, fields, from_json, is_list_of, items, need
+from mistakebound._support.schema import LABEL_TYPES, fields, from_json, is_list_of, need
 from mistakebound.data.class_labels import ClassLabels
+from mistakebound.data.class_labels_json import read_class_labels
 from mistakebound.data.labels import Labels, check_classes
 from mistakebound.errors import ModelError
 from mistakebound.models.parameters import encode
@@ -35,7 +36,7 @@ def _encode_all(labels: Sequence[Any]) -> list[Any]:
 def restore_labels(described: Any) -> Labels | ClassLabels:
     """Return the labels that ``describe_labels`` wrote; raise ModelError if they are not valid."""
     if isinstance(described, dict) and set(described) == set(SEVERAL):
-        return _restore_several(*(_decode_all(items(described[name], f"labels.{name}")) for name in SEVERAL))
+        return read_class_labels(described["given"], described["seen"], "labels.")
     *stored, known = fields(described, "negative", "positive", "known", path="labels")
     pair = _decode_all(stored)
     signs = is_list_of(int, known) and sorted(known) in ([], [-1], [1], [-1, 1])
@@ -51,15 +52,4 @@ def restore_labels(described: Any) -> Labels | ClassLabels:
 def _decode_all(stored: list[Any]) -> list[Any]:
     labels = [from_json(label, "labels") for label in stored]
     need(all(type(label) in LABEL_TYPES for label in labels), "labels must be bool, int, float or str", "labels")
-    return labels
-
-
-def _restore_several(given: list[Any], seen: list[Any]) -> ClassLabels:
-    try:
-        labels = ClassLabels(given or None)
-        for label in seen:
-            labels.id_of(label)
-    except ValueError as error:
-        raise ModelError(str(error), field="labels") from None
-    need(len(labels.ids) == len(seen), "a label occurs twice", "labels.seen")
     return labels

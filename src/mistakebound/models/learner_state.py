@@ -55,7 +55,7 @@ WIDTH, LIMIT = 7, 8
 """Places of the width and of ``keep_bytes`` in the settings of the core."""
 LATE_BYTES = 16
 """Memory of a late outcome, which ``keep_bytes`` limits."""
-OPTIONAL = ("late", "measures", "weighted", "dropped")
+OPTIONAL = ("late", "measures", "weighted", "dropped", "earlier")
 """Fields of the state that are absent if there is nothing to store."""
 
 
@@ -79,7 +79,8 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
         **dict(zip(KEPT, kept, strict=True)),
     }
     weighted = learner._play is not None and learner._play.weighted
-    history = History(Counts(*counts), keeping, late, measures, settings[LIMIT], slots, weighted)
+    earlier = panel_state.earlier_rounds(state, counts[0]) if is_panel(engine.rule) and not weighted else 0
+    history = History(Counts(*counts), keeping, late, measures, settings[LIMIT], slots, weighted, earlier)
     _check(engine, history, arrays)  # a file that could not be read again is not written
     in_force = _parameters_in_force(engine, settings[LIMIT])
     described = {
@@ -98,17 +99,24 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
         described["measures"] = write_measures(measures)
     if engine.dropped:
         described["dropped"] = engine.dropped
+    if earlier:
+        described["earlier"] = earlier
     types = tensors_of(engine.rule.id)
     return described, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in types.items()}
 
 
 def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     """Return the state that a file contains; raise ModelError if it is not valid."""
-    late, measured, weighted, dropped = (
+    late, measured, weighted, dropped, earlier = (
         described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL
     )
     need(weighted is None or weighted is True, "life.weighted must be true, or absent", "life.weighted")
     need(not weighted or rule_class(kind.rule_id).takes_weights, "the rule takes no weights", "life.weighted")
+    need(
+        earlier is None or (kind.rule_id == "panel" and not weighted),
+        "only a panel without weights can have counted earlier rounds",
+        "life.earlier",
+    )
     parameters, width, growing, counts, sums, keeping = fields(
         described, "parameters", "width", "growing", "counts", "sums", "keeping", path="life"
     )
@@ -150,6 +158,7 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
         settings[LIMIT],
         slots,
         bool(weighted),
+        0 if earlier is None else whole(earlier, "life.earlier", 1, 2**53),
     )
     numbers = _read_sums(engine.rule, sums, counts[0], weighted=bool(weighted))
     _check(engine, history, tensors)
@@ -182,16 +191,21 @@ class History(NamedTuple):
     """Number of features that the rule sees."""
     weighted: bool = False
     """Whether a round may have had another weight than 1."""
+    earlier: int = 0
+    """Of the panel of a label: rounds of other labels before its first round, which it has counted."""
 
     def parts(self, has: dict[str, AnyArray]) -> tuple[Any, ...]:
         """Return the parts that end the state of the core, with these arrays."""
-        m, kept = self.measures, tuple(has[name] for name in KEPT)
-        measured = (
-            None
-            if m is None
-            else (m.rounds, m.squares, *m.parts, *(np.array(each, np.int64) for each in (m.negatives, m.positives)))
-        )
+        kept, measured = tuple(has[name] for name in KEPT), measures_for_core(self.measures)
         return self.counts.totals, has["predictions"], has["mistake_rounds"], kept, self.keeping, self.late, measured
+
+
+def measures_for_core(measures: Measures | None) -> tuple[Any, ...] | None:
+    """Return measures in the form of the state of the core."""
+    if measures is None:
+        return None
+    bins = (np.array(each, np.int64) for each in (measures.negatives, measures.positives))
+    return measures.rounds, measures.squares, *measures.parts, *bins
 
 
 def _read_sums(rule: Rule, sums: Any, rounds: int, *, weighted: bool) -> list[float]:
@@ -235,7 +249,7 @@ def _sums(rule: type[Rule]) -> tuple[str, ...]:
 
 def _check(engine: LearnerEngine, history: History, has: dict[str, AnyArray]) -> None:
     """Raise ModelError unless the arrays fit the counts and each other, and every index is in range."""
-    counts, keeping, _, measures, limit, slots, _ = history
+    counts, keeping, _, measures, limit, slots, *_ = history
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts.totals) >= 0 and rounds < 2**62, "a count is out of range", "life.counts")
     if engine.rule.keeps_examples:
@@ -308,8 +322,17 @@ def _check_learned(
         labels = sum(measures.positives)
     all_late = late == 0 or late * LATE_BYTES < history.limit  # the first one is always kept
     known = late if all_late and rule.threshold == 0 else None  # otherwise the guard does not make the predictions
-    weighted = history.weighted
-    panel_state.check(rule, counts, known, labels, has, history.slots, named=engine.named, weighted=weighted)
+    panel_state.check(
+        rule,
+        counts,
+        known,
+        labels,
+        has,
+        history.slots,
+        named=engine.named,
+        weighted=history.weighted,
+        earlier=history.earlier,
+    )
 
 
 def _rises(rounds: AnyArray, end: int) -> bool:

@@ -10,8 +10,10 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 5: also panels, which have tensors of their own (``panel_state``), and ``measures`` of probabilities in the
   state of a learner.
 - Format 6: also panels of several classes, and multiclass Perceptrons, which have tensors of their own
-  (``class_state``, ``perceptron_state``); and ``weighted`` in the state of a learner: whether rounds had weights, so
-  that counts are sums of weights.
+  (``class_state``, ``perceptron_state``); the former have ``confidence`` and ``measured`` in their state, which the
+  first files of this format lack; and ``weighted`` in the state of a learner: whether rounds had weights, so
+  that counts are sums of weights; and ``earlier`` in that of a panel of one of several labels: the rounds before the
+  first one with its label, which it has counted.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.data.class_labels import ClassLabels
 from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
+from mistakebound.models.class_state import CONFIDENCE, describe_classes, restore_classes
 from mistakebound.models.class_state import TENSORS as CLASS_TENSORS
-from mistakebound.models.class_state import describe_classes, restore_classes
 from mistakebound.models.container import learner_in, pack, unpack
 from mistakebound.models.labels import describe_labels, restore_labels
 from mistakebound.models.learner_state import TENSORS, describe_state, restore_state
@@ -117,9 +119,11 @@ def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
 def fingerprint(learner: Learner) -> str:
     """Return a SHA-256 of the parameters and state of a learner. It is equal if their model files are equal.
 
-    Of members from outside it has the class only.
+    Of members from outside it has the class only. It leaves out the calibration of several classes.
     """
     described, tensors = _describe(learner)
+    if learner.several and described["life"] is not None:
+        described["life"].pop(CONFIDENCE, None)
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for tensor in tensors.values():
         digest.update(tensor.tobytes())

@@ -161,16 +161,17 @@ def check(
     *,
     named: bool,
     weighted: bool = False,
+    earlier: int = 0,
 ) -> None:
     """Raise ModelError unless a panel can have this state after so many rounds.
 
     ``late`` is the number of late outcomes, ``positives`` that of positive labels; None if they are not known. If
-    rounds were ``weighted``, counts are sums of weights.
+    rounds were ``weighted``, counts are sums of weights. ``earlier`` rounds with the negative label were only counted.
     """
     check_features(has, slots, named=named)
     count = len(rule.names) + int(rule.joined)
     numbers = _numbers(has["numbers"], count)
-    _check_labels(numbers, counts, positives, weighted=weighted)
+    _check_labels(numbers, counts, positives, weighted=weighted, earlier=earlier)
     _check_records(
         rule, has["feature_records"].reshape(-1, len(RECORD)), numbers.labels, counts.rounds, weighted=weighted
     )
@@ -193,15 +194,22 @@ def _numbers(numbers: FloatArray, count: int) -> Numbers:
     return Numbers(*np.split(numbers, np.cumsum(sizes)[:-1]))
 
 
-def _check_labels(numbers: Numbers, counts: Counts, positives: int | None, *, weighted: bool) -> None:
+def earlier_rounds(state: tuple[AnyArray, ...], rounds: int) -> int:
+    """Return how many rounds a panel has only counted, besides those that it learned; see ``check``."""
+    return int(state[4][2]) - rounds
+
+
+def _check_labels(numbers: Numbers, counts: Counts, positives: int | None, *, weighted: bool, earlier: int = 0) -> None:
     rounds = counts.rounds
     of_positive, of_negative, learned = numbers.labels.tolist()
     if weighted:
         fit = _within(numbers.labels, 0, 2 + LARGEST_WEIGHT * rounds) and min(of_positive, of_negative) >= 1
         fit = fit and math.isclose(learned, of_positive + of_negative - 2, rel_tol=1e-6, abs_tol=1e-6)
     else:
-        whole = rounds <= 2**53 and _whole(numbers.labels, rounds + 1)
-        fit = whole and learned == rounds == of_positive + of_negative - 2 and min(of_positive, of_negative) >= 1
+        counted = rounds + earlier
+        whole = counted <= 2**53 and _whole(numbers.labels, counted + 1)
+        fit = whole and learned == counted == of_positive + of_negative - 2 and of_positive >= 1
+        fit = fit and of_negative >= 1 + earlier
     need(fit, "the numbers of labels do not fit the number of rounds", "numbers")
     same = weighted or positives is None or positives == of_positive - 1
     need(same, "the numbers of labels do not fit the predictions", "numbers")

@@ -51,11 +51,12 @@ class ServedClass(NamedTuple):
     updates: int
     """Number of updates before the prediction."""
 
-    def outcome(self, class_id: int) -> tuple[float, float]:
-        """Return the probability that was predicted for the outcome, and the sum of squares of the Brier score."""
+    def outcome(self, class_id: int) -> tuple[float, float, float]:
+        """Return the probability of the prediction, that of the outcome, and the sum of squares of the Brier score."""
         place = min(class_id, len(self.probabilities) - 1)
         p = float(self.probabilities[place])
-        return p, float(np.sum(self.probabilities**2)) - 2 * p + 1
+        confidence = float(self.probabilities[self.prediction]) if self.prediction >= 0 else 0.0
+        return confidence, p, float(np.sum(self.probabilities**2)) - 2 * p + 1
 
 
 class ClassEngine(LearnerEngine):
@@ -103,10 +104,10 @@ class ClassEngine(LearnerEngine):
         """Totals so far, and how good the probabilities were."""
         found = self.core.class_record()
         truth, predicted, counts = (np.asarray(each, np.int64) for each in found["confusion"])
-        rounds = found["rounds"]
-        measures = (
-            ClassMeasures(rounds, found["log_loss"], found["brier"], truth, predicted, counts) if rounds else None
-        )
+        rounds, measures = found["rounds"], None
+        if rounds:
+            losses = found["measured"], found["log_loss"], found["brier"]
+            measures = ClassMeasures(*losses, truth, predicted, counts, self.measured_counts.measures)
         return ClassCounts(rounds, found["mistakes"], found["first_seen"], self.counts.updates, measures)
 
     def play_classes(self, rows: Positional, ids: AnyArray, weights: FloatArray | None = None) -> PlayedClasses:
@@ -207,8 +208,8 @@ class ClassEngine(LearnerEngine):
         if wrong := self._fault(x, x, found):
             raise wrong.error()
 
-    def _promised(self, served: ServedClass, class_id: int) -> tuple[float, float]:
-        """Return the probability of the outcome in an earlier prediction, and its part of the Brier score."""
+    def _promised(self, served: ServedClass, class_id: int) -> tuple[float, float, float]:
+        """Return the probabilities of an earlier prediction and of its outcome, and its part of the Brier score."""
         return served.outcome(class_id)
 
     def class_ledger(
@@ -268,7 +269,8 @@ def counts_of(counts: Counts) -> ClassCounts:
     positives = sum(measures.positives) - counts.false_negatives
     cells = [(0, 0, negatives), (0, 1, counts.false_positives), (1, 0, counts.false_negatives), (1, 1, positives)]
     truth, predicted, found = (np.array([cell[k] for cell in cells if cell[2]], np.int64) for k in range(3))
-    all_of_them = ClassMeasures(measures.rounds, measures.total_log_loss, 2 * measures.squares, truth, predicted, found)
+    losses = measures.rounds, measures.total_log_loss, 2 * measures.squares
+    all_of_them = ClassMeasures(*losses, truth, predicted, found, measures.as_confidences())
     return ClassCounts(counts.rounds, wrong, 0, counts.updates, all_of_them)
 
 

@@ -8,15 +8,15 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mistakebound._support.lazy import np
-from mistakebound.data.labels import label_array
-from mistakebound.play.ledger import Kept, Ledger
+from mistakebound.data.class_labels import labels_of_ids
+from mistakebound.play.ledger import Ledger
+from mistakebound.play.record import NOT_KEPT, Kept, RoundsOfEngine
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, IntArray
     from mistakebound.play.class_engine import ClassEngine
     from mistakebound.play.class_measures import ClassMeasures, ClassScores
 
-NOT_KEPT = "a panel keeps no examples"
 TWO_LABELS = "it is only defined for two labels; ledger.confusion has the counts of several classes"
 
 
@@ -121,14 +121,24 @@ class ClassLedger(Ledger):
     def predictions(self) -> AnyArray:
         """The label that was predicted in each round, *before* learning from it.
 
-        Before the first label of all, there is nothing to predict. This round shows the first of ``classes``, and
-        counts as a mistake.
+        Before the first label of all, there is nothing to predict: such a round has None, and counts as a mistake.
         """
-        return label_array([*self.seen, next(iter(self.classes), 0)])[self.class_ids]
+        return labels_of_ids(self.seen, self.class_ids)
+
+    @property
+    def without_prediction(self) -> int:
+        """Rounds that were predicted before any label had occurred, so that there was nothing to predict.
+
+        This is the first round of the learner. They are mistakes, and are not part of ``confusion``.
+        """
+        return self._counted.without_prediction if self.rounds else 0
 
     @property
     def confusion(self) -> IntArray:
-        """How often each label (row) was predicted as each label (column), in the order of ``classes``."""
+        """How often each label (row) was predicted as each label (column), in the order of ``classes``.
+
+        Its sum and ``without_prediction`` together are ``rounds``.
+        """
         ids = {label: k for k, label in enumerate(self.seen)}
         place = np.array([ids.get(label, len(ids)) for label in self.classes], np.int64)
         return self._counted.matrix(len(ids) + 1)[np.ix_(place, place)]
@@ -163,7 +173,7 @@ class ClassLedger(Ledger):
         return self.rule.keeps_examples and len(self.kept) == self.updates
 
 
-class ClassRecord:
+class ClassRecord(RoundsOfEngine):
     """The record of some rounds in the engine of a learner of several classes, read when it is needed."""
 
     def __init__(
@@ -175,7 +185,7 @@ class ClassRecord:
         predictions: AnyArray | None,
         mistakes: IntArray | None,
     ) -> None:
-        self._engine, self._slots, self.before, self._now = engine, slots, before, now
+        super().__init__(engine, slots, before, now)
         self._predictions, self._mistakes = predictions, mistakes
 
     def predictions(self) -> Any:
@@ -209,13 +219,3 @@ class ClassRecord:
             value,
             predicted=predicted,
         )
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return the rounds whose outcome came late, and for each the updates since its prediction."""
-        rounds, delays = self._engine.core.late()
-        own = (rounds >= self.before.rounds) & (rounds < self._now.rounds)
-        return rounds[own] - self.before.rounds, delays[own]
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index, without those that came later; empty for features by position."""
-        return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 from mistakebound._support import schema
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need, refuse, to_json
-from mistakebound.data.class_labels import ClassLabels
-from mistakebound.errors import ModelError
-from mistakebound.play.class_ledger import NOT_KEPT, ClassCounts, ClassKept, ClassLedger
-from mistakebound.play.class_measures import ClassMeasures
+from mistakebound.data.class_labels_json import read_class_labels
+from mistakebound.play.class_ledger import ClassCounts, ClassKept, ClassLedger
+from mistakebound.play.class_measures import ClassMeasures, check_confidence
 from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
+from mistakebound.play.measures_json import read_measures, write_measures
+from mistakebound.play.record import StoredRecord
 from mistakebound.play.standings_json import read_standings, write_standings
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
@@ -21,7 +22,7 @@ from mistakebound.rules.panel import MulticlassPanelRule
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, IntArray
-    from mistakebound.play.ledger import Kept
+    from mistakebound.rules import Rule
 
 COUNTS = ("rounds", "mistakes", "first_seen", "updates")
 LEDGER = (
@@ -38,6 +39,8 @@ KEPT = {
 }
 """Fields of the kept rounds of a multiclass Perceptron, and their types."""
 MEASURES = ("rounds", "total_log_loss", "squares", "truth", "predicted", "counts")
+CONFIDENCE = "confidence"
+"""An optional field of the measures: that of the calibration."""
 LARGEST_LOSS = 100.0
 """−ln p of one round is at most this."""
 ROUNDING = 1e-6
@@ -48,6 +51,8 @@ def write(ledger: ClassLedger) -> str:
     record, measures = ledger.record, ledger.counts.measures
     predictions, mistakes = record.predictions(), record.mistake_rounds()
     measured = None if measures is None else {name: _plain(getattr(measures, name)) for name in MEASURES}
+    if measured is not None and measures is not None and measures.confidence is not None:
+        measured[CONFIDENCE] = write_measures(measures.confidence)
     kept = {"kept": {name: getattr(ledger.kept, name).tolist() for name in KEPT}} if ledger.rule.keeps_examples else {}
     return json.dumps(
         {
@@ -89,7 +94,7 @@ def read(data: dict[str, Any]) -> ClassLedger:
     need(named or not names, "names should be empty, because named is false", "names")
     low, high = (len(names) + 1, len(names) + 1) if named else (0, MOST_FEATURES)
     n = schema.whole(found["n"], "n", low, high)
-    labels = _read_labels(found["given"], found["seen"])
+    labels = read_class_labels(found["given"], found["seen"])
     classes = len(labels.ids)
     from_start = schema.flag(found["from_start"], "from_start")
     kept, features = None, len(names) if named else n
@@ -99,9 +104,11 @@ def read(data: dict[str, Any]) -> ClassLedger:
     late = read_late(found["late"], kept_rounds, rule, (rounds, mistakes, 0, updates, 0))
     predictions = schema.optional(schema.wholes, found["predictions"], "predictions", -1, classes - 1, rounds)
     wrong = schema.optional(schema.rising, found["mistake_rounds"], "mistake_rounds", rounds - 1, mistakes)
-    measures = _read_measures(found["measures"], rounds, mistakes, classes)
-    if predictions is not None and measures is not None and measures.rounds == rounds:
+    measures = _read_measures(found["measures"], rule, rounds, mistakes, classes)
+    if predictions is not None and measures is not None:
         _compare(np.array(predictions, np.int64), measures, classes)
+    all_known = from_start and first_seen == classes  # otherwise it may be a panel that began with two labels
+    check_confidence(measures, mistakes, f"measures.{CONFIDENCE}", all_known=all_known)
     counts = (rounds, mistakes, 0, updates, 0)
     standings = read_standings(found["standings"], rule, counts, from_start=from_start, late=len(late[0]))
     totals: Any = ClassCounts(rounds, mistakes, first_seen, updates, measures)
@@ -112,11 +119,15 @@ def read(data: dict[str, Any]) -> ClassLedger:
         classes=tuple(labels.ordered),
         from_start=from_start,
         named=named,
-        record=StoredClassRecord(predictions, wrong, late, names, kept),
+        record=StoredRecord(_whole_numbers(predictions), _whole_numbers(wrong), kept, late, names),
         standings=standings,
     )
     ledger.given, ledger.seen = labels.given, labels.seen
     return ledger
+
+
+def _whole_numbers(values: list[int] | None) -> IntArray | None:
+    return None if values is None else np.array(values, np.int64)
 
 
 def _read_kept(value: Any, rounds: int, updates: int, features: int, classes: int) -> ClassKept:
@@ -149,38 +160,29 @@ def _read_rule(value: Any) -> MulticlassPanelRule | MulticlassPerceptronRule:
     return MulticlassPanelRule(members=schema.whole(members, "rule.members", 0, most))
 
 
-def _read_labels(given: Any, seen: Any) -> ClassLabels:
-    try:
-        listed = [schema.from_json(each, "given") for each in schema.items(given, "given")]
-        labels = ClassLabels(listed or None)
-        for each in schema.items(seen, "seen"):
-            labels.id_of(schema.from_json(each, "seen"))
-    except ModelError:
-        raise
-    except ValueError as error:
-        raise ModelError(str(error), field="seen") from None
-    need(len(labels.ids) == len(seen), "a label occurs twice", "seen")
-    return labels
-
-
-def _read_measures(value: Any, rounds: int, mistakes: int, classes: int) -> ClassMeasures | None:
+def _read_measures(value: Any, rule: Rule, rounds: int, mistakes: int, classes: int) -> ClassMeasures | None:
     if value is None:
         return None
+    stored_confidence = value.pop(CONFIDENCE, None) if isinstance(value, dict) else None
     measured, loss, squares, truth, predicted, counts = schema.fields(value, *MEASURES, path="measures")
     measured = schema.whole(measured, "measures.rounds", 0, rounds)
     size = len(schema.wholes(truth, "measures.truth", 0, classes - 1))
     schema.wholes(predicted, "measures.predicted", -1, classes - 1, size)
-    schema.wholes(counts, "measures.counts", 1, max(measured, 1), size)
+    schema.wholes(counts, "measures.counts", 1, max(rounds, 1), size)
     pairs = list(zip(truth, predicted, strict=True))
     need(len(set(pairs)) == len(pairs), "measures has a pair of labels twice", "measures.truth")
-    need(sum(counts) == measured, "measures.counts must add up to measures.rounds", "measures.counts")
+    need(sum(counts) == rounds, "measures.counts must add up to the number of rounds", "measures.counts")
     wrong = sum(count for (a, b), count in zip(pairs, counts, strict=True) if a != b)
-    need(measured < rounds or wrong == mistakes, "measures.counts contradict the mistakes in counts", "measures.counts")
+    need(wrong == mistakes, "measures.counts contradict the mistakes in counts", "measures.counts")
+    truth, predicted, counts = (np.array(each, np.int64) for each in (truth, predicted, counts))
     return ClassMeasures(
         measured,
         schema.number(loss, "measures.total_log_loss", -ROUNDING, measured * LARGEST_LOSS + ROUNDING),
         schema.number(squares, "measures.squares", -ROUNDING, 2 * measured + ROUNDING),
-        *(np.array(each, np.int64) for each in (truth, predicted, counts)),
+        truth,
+        predicted,
+        counts,
+        read_measures(stored_confidence, rule, rounds, f"measures.{CONFIDENCE}"),
     )
 
 
@@ -189,41 +191,3 @@ def _compare(predictions: AnyArray, measures: ClassMeasures, classes: int) -> No
     np.add.at(expected, measures.predicted + 1, measures.counts)
     if not np.array_equal(np.bincount(predictions + 1, minlength=classes + 1), expected):
         refuse("predictions", "as many of each class as measures.counts", "others")
-
-
-class StoredClassRecord:
-    """The record of a ledger of several classes that was read from JSON."""
-
-    def __init__(
-        self,
-        predictions: Any,
-        mistakes: Any,
-        late: tuple[IntArray, IntArray],
-        names: list[str],
-        kept: ClassKept | None = None,
-    ) -> None:
-        self._predictions = None if predictions is None else np.array(predictions, np.int64)
-        self._mistakes = None if mistakes is None else np.array(mistakes, np.int64)
-        self._late, self._names, self._kept = late, names, kept
-
-    def predictions(self) -> Any:
-        """Return the predicted class ids; None if not all were kept."""
-        return self._predictions
-
-    def mistake_rounds(self) -> IntArray | None:
-        """Return the 0-based rounds of the mistakes; None if not all were kept."""
-        return self._mistakes
-
-    def kept(self) -> Kept:
-        """Return the rounds that changed the weights. A panel keeps none: ValueError."""
-        if self._kept is None:
-            raise ValueError(NOT_KEPT)
-        return self._kept
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return the rounds whose outcome came late, and for each the updates since its prediction."""
-        return self._late
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index; empty for features by position."""
-        return self._names

@@ -9,7 +9,8 @@ from mistakebound._core import Engine, FaultKind, NamedFault
 from mistakebound._support.lazy import np
 from mistakebound.play.faults import FEATURE_FAULTS, RowFault, row_fault
 from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse_row
-from mistakebound.play.ledger import Counts, EngineRecord, Ledger
+from mistakebound.play.ledger import Counts, Ledger
+from mistakebound.play.record import EngineRecord
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -125,7 +126,7 @@ class LearnerEngine:
             **self._members(),
         )
 
-    def _members(self) -> dict[str, int]:
+    def _members(self) -> dict[str, Any]:
         """Return which members a panel has; empty for a linear rule."""
         return {"members": int(self.rule.members), "joined": int(self.rule.joined)} if is_panel(self.rule) else {}
 

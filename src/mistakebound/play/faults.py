@@ -60,7 +60,7 @@ ROW_MESSAGES = {
     FaultKind.LABEL: "the label is not one of the learner's two labels",
     FaultKind.OVERFLOW: "the score overflows; scale the values down",
     FaultKind.MALFORMED: "the indptr of the sparse matrix is not valid",
-    FaultKind.WEIGHT: "the weight must be a number from 0 to 1e9",
+    FaultKind.WEIGHT: "the weight must be a number from 0 to 1e9, also times that of its label in class_weight",
 }
 FEATURE_MESSAGES = {
     FaultKind.INDEX: ("out of range", ""),

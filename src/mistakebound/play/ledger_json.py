@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import parse, to_json
-from mistakebound.play.ledger import Counts, Kept
+from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import KEPT, LATE, check
 from mistakebound.play.measures_json import write_measures
+from mistakebound.play.record import Kept, StoredRecord
 from mistakebound.play.standings_json import write_standings
 
 MULTICLASS = ("multiclass-panel", "multiclass-perceptron")
 """The rules whose ledgers ``class_ledger_json`` reads."""
 
 if TYPE_CHECKING:
-    from mistakebound._support.arrays import BoolArray, IntArray
     from mistakebound.play.ledger import Ledger
-    from mistakebound.play.ledger_schema import LedgerFields
 
 
 def write(ledger: Ledger) -> str:
@@ -66,7 +65,7 @@ def read(text: str, kind: type[Ledger]) -> Ledger:
         classes=fields.classes,
         from_start=fields.from_start,
         named=fields.named,
-        record=StoredRecord(fields),
+        record=StoredRecord(fields.predictions, fields.mistake_rounds, Kept(**fields.kept), fields.late, fields.names),
         standings=fields.standings,
     )
 
@@ -74,30 +73,3 @@ def read(text: str, kind: type[Ledger]) -> Ledger:
 def _finite(value: object) -> object:
     """Write infinity as text, because JSON has no number for it."""
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
-
-
-class StoredRecord:
-    """The record of a ledger that was read from JSON."""
-
-    def __init__(self, fields: LedgerFields) -> None:
-        self._fields = fields
-
-    def predictions(self) -> BoolArray | None:
-        """Return whether each prediction was positive; None if not all were kept."""
-        return self._fields.predictions
-
-    def mistake_rounds(self) -> IntArray | None:
-        """Return the 0-based rounds of the mistakes; None if not all were kept."""
-        return self._fields.mistake_rounds
-
-    def kept(self) -> Kept:
-        """Return the rounds with an update or a mistake, as far as they were kept."""
-        return Kept(**self._fields.kept)
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
-        return self._fields.late
-
-    def names(self) -> list[str]:
-        """Return the names of the features by index; empty for features by position."""
-        return self._fields.names

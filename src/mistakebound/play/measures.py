@@ -205,6 +205,18 @@ class Measures:
         distance = sum(each.rounds * abs(each.mean - each.positive) for each in self.calibration())
         return ratio(distance, self.rounds)
 
+    def as_confidences(self) -> Measures:
+        """Return the measures of the probability of the more likely label, by whether this label was right.
+
+        ``positives`` then are the rounds in which it was right. The core does the same when a panel of two labels gets
+        a third one (``turn_into_confidences`` in ``core/play/measures.hpp``).
+        """
+        negatives, positives, half = self.negatives, self.positives, BINS // 2
+        low = range(half - 1, -1, -1)  # bin k and the bin BINS − 1 − k have the same probability of the likelier label
+        right = [0] * half + [positives[half + k] + negatives[each] for k, each in enumerate(low)]
+        wrong = [0] * half + [negatives[half + k] + positives[each] for k, each in enumerate(low)]
+        return Measures(self.rounds, self.squares, *self.parts, wrong, right)
+
     def roc(self) -> tuple[list[float], list[float]]:
         """Return false and true positive rates as the threshold falls from 1 to 0."""
         wrong, right = ([0, *accumulate(reversed(each))] for each in (self.negatives, self.positives))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mistakebound.play.inputs import Positional
     from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
 
-NO_PROBABILITY = (1.0, 0.0)
-"""The probability of an outcome, and the sum of squares of the Brier score, that the core expects of every learner."""
+NO_PROBABILITY = (0.0, 1.0, 0.0)
+"""The probabilities of a prediction and of its outcome, and the sum of squares, which the core expects."""
 
 
 class PerceptronEngine(ClassEngine):
@@ -42,7 +42,7 @@ class PerceptronEngine(ClassEngine):
         """None, because there are no members."""
         return
 
-    def _promised(self, served: ServedClass, class_id: int) -> tuple[float, float]:  # noqa: ARG002
+    def _promised(self, served: ServedClass, class_id: int) -> tuple[float, float, float]:  # noqa: ARG002
         return NO_PROBABILITY
 
     def class_weights(self) -> FloatArray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mistakebound.viz.page import paragraph, section, table, text
+from mistakebound._support.text import many
+from mistakebound.viz.page import charts, paragraph, section, table, text
+from mistakebound.viz.probability_charts import confidence_chart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +40,10 @@ def classes(ledger: ClassLedger) -> list[str]:
         "which it was predicted."
     )
     confusion = pairs([text(label) for label in labels], ledger.confusion[places][:, places].tolist())
-    return [probabilities(ledger), section("Labels", scores, paragraph(key)), confusion]
+    without = ledger.without_prediction
+    has = f"{many(without, 'round')} {'has' if without == 1 else 'have'}"
+    first = paragraph(f"{has} no prediction, because no label had occurred before it.") if without else ""
+    return [probabilities(ledger), section("Labels", scores, paragraph(key), first), confusion]
 
 
 def probabilities(ledger: ClassLedger) -> str:
@@ -46,16 +51,20 @@ def probabilities(ledger: ClassLedger) -> str:
     if not ledger.rule.log_odds:
         return ""
     measured = ledger.measures
-    single = table(
-        ("measure", "value"),
-        (("log loss", f"{measured.log_loss:.4f}"), ("Brier score", f"{measured.brier:.4f}")),
-        numbers_from=1,
-    )
+    values = {
+        "log loss": measured.log_loss,
+        "Brier score": measured.brier,
+        "calibration error": measured.calibration_error,
+    }
+    lines = [(name, f"{value:.4f}") for name, value in values.items() if not math.isnan(value)]
+    drawn = [confidence_chart(found)] if (found := measured.calibration()) else []
     key = (
         "Each probability was predicted before its label was read. The Brier score adds the squares of all classes, "
-        "and of the probability that the label is new."
+        "and of the probability that the label is new. The calibration error is the mean distance of the dots from "
+        "the diagonal."
     )
-    return section("Probabilities", single, paragraph(key))
+    single = table(("measure", "value"), lines, numbers_from=1)
+    return section("Probabilities", charts(drawn), single, paragraph(key))
 
 
 def pairs(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:

@@ -15,7 +15,9 @@ from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import as_stream_error
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import KINDS, not_a_learner
+from mistakebound.learners.panel import Panel
 from mistakebound.learners.stream_loop import steps
+from mistakebound.learners.streams import check_positive
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
 from mistakebound.runs.rule_words import in_words
@@ -307,6 +309,8 @@ def compare(
     for learner in learners or ():
         if not isinstance(learner, Learner):
             raise not_a_learner(learner)
+    for learner in learners or [Panel(classes=classes)]:
+        check_positive(learner, source.positive)
     start = time.perf_counter()
     contenders = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None

@@ -14,6 +14,7 @@ def panel_facts(panel: Panel) -> dict[str, Any]:
     rounds = max(standings.rounds, 1)  # the first round of several classes does not count
     return {
         "rounds": standings.rounds,
+        "first_seen": standings.first_seen,
         "members": [each._asdict() for each in panel.members()],
         "mixers": [
             {"name": each.name, "mistakes": each.mistakes, "log_loss": each.log_loss / rounds}
@@ -21,7 +22,7 @@ def panel_facts(panel: Panel) -> dict[str, Any]:
         ],
         "leaders": [{"round": round_, "member": name} for round_, name in panel.leadership()],
         "overrides": standings.overrides,
-        "log_loss": standings.log_loss / rounds,
+        "log_loss": max(standings.log_loss, 0.0) / rounds,
         "log_loss_bound": standings.loss_bound / rounds,
         "bounds": standings.bounds,
         "dropped_features": panel.dropped_features_,

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from csv import writer
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
 from mistakebound._support.text import escaped
 from mistakebound.data.source import Source, not_a_source
-from mistakebound.errors import add_file_name
+from mistakebound.errors import Option, OptionError, add_file_name
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
-from mistakebound.learners.sklearn import more_likely, probabilities
+from mistakebound.learners.sklearn import more_likely
+from mistakebound.learners.sklearn import probabilities as probabilities_of_scores
+from mistakebound.rules.panel_members import EVEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
     from typing import IO
 
-    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.remarks import Remark
+    from mistakebound.learners.multilabel import MultilabelPanel
+    from mistakebound.learners.prediction import PredictedPart
     from mistakebound.play.ledger import Ledger
-    from mistakebound.rules import Rule
 
 
 def label_lines(labels: Iterable[Any]) -> Iterator[str]:
@@ -35,24 +39,24 @@ def label_lines(labels: Iterable[Any]) -> Iterator[str]:
     known: dict[Any, str] = {}  # usually there are only two labels
     for label in labels:
         if label not in known:
-            known[label] = "" if label is None else escaped(label)  # None: the learner abstains
+            known[label] = "" if label is None else escaped(label)  # None: there is no prediction
         yield known[label]
 
 
-def lines(labels: AnyArray, scores: FloatArray, positive: BoolArray, rule: Rule) -> Iterator[str]:
-    """Yield a line for each prediction: label, probability of the positive label if the rule has it, and score."""
-    columns = [label_lines(labels.tolist())]
-    if rule.log_odds:
-        likely = more_likely(rule, scores, positive)
-        columns.append(f"{p:.6g}" for p in probabilities(scores, likely)[:, 1].tolist())
-    columns.append(f"{score:.6g}" for score in scores.tolist())
-    return ("\t".join(line) + "\n" for line in zip(*columns, strict=True))
+def number_lines(numbers: FloatArray) -> Iterator[str]:
+    """Yield numbers as text, with six digits."""
+    return (f"{number:.6g}" for number in numbers.tolist())
 
 
-def class_lines(labels: AnyArray, probabilities: FloatArray) -> Iterator[str]:
-    """Yield a line for each prediction of one of several classes: label and a probability."""
-    shown = (f"{p:.6g}" for p in probabilities.tolist())
-    return (f"{label}\t{p}\n" for label, p in zip(label_lines(labels.tolist()), shown, strict=True))
+def confidence_lines(labels: AnyArray, probabilities: FloatArray) -> Iterator[str]:
+    """Yield the probability of each predicted label; empty before the first label, when there is no prediction."""
+    pairs = zip(labels.tolist(), probabilities.tolist(), strict=True)
+    return ("" if label is None else f"{p:.6g}" for label, p in pairs)
+
+
+def in_tabs(*columns: Iterable[str]) -> Iterator[str]:
+    """Yield a line for each row, with a tab between its cells."""
+    return ("\t".join(row) + "\n" for row in zip(*columns, strict=True))
 
 
 class PredictionsFile:
@@ -66,18 +70,23 @@ class PredictionsFile:
         if part.several:
             self._write_classes(part)
             return
-        scores = np.zeros(part.rounds) if part.scores is None else part.scores
+        rule, scores = part.rule, np.zeros(part.rounds) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
             labels = part.predictions.astype(object)
-            labels[part.rule.abstains(scores)] = None
-            self.file.writelines(lines(labels, scores, part.positive, part.rule))
+            labels[rule.abstains(scores)] = None
+            columns = [label_lines(labels.tolist()), number_lines(scores)]
+            if rule.log_odds:
+                found = probabilities_of_scores(scores, more_likely(rule, scores, part.positive))
+                columns.insert(1, number_lines(found[:, 1]))
+            self.file.writelines(in_tabs(*columns))
             self.file.flush()
 
     def _write_classes(self, part: Ledger) -> None:
         """Write the predicted label of each round, and its probability."""
         confidences = np.full(part.rounds, np.nan) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
-            self.file.writelines(class_lines(part.predictions, confidences))
+            labels = part.predictions
+            self.file.writelines(in_tabs(label_lines(labels.tolist()), confidence_lines(labels, confidences)))
             self.file.flush()
 
     def flushed(self) -> int | None:
@@ -124,7 +133,41 @@ class Predicted:
     """Remarks on the files."""
 
 
-def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str], *, scores: bool = False) -> Predicted:
+def columns_of(learner: Learner, part: PredictedPart, *, scores: bool, probabilities: bool) -> list[Iterable[str]]:
+    """Return the columns that ``predict`` writes for a part; ``header`` has their names."""
+    columns: list[Iterable[str]] = [label_lines(part.labels.tolist())]
+    found = part.probabilities
+    if probabilities and found is not None:
+        columns += [number_lines(found[:, k]) for k in range(found.shape[1])]
+    elif scores and found is not None and not learner.several:
+        columns.append(number_lines(found[:, 1]))
+    if scores and learner.several and not probabilities:
+        columns.append(confidence_lines(part.labels, part.scores))
+    elif scores and not learner.several:
+        columns.append(number_lines(part.scores))
+    return columns
+
+
+def header(learner: Learner, *, scores: bool, probabilities: bool) -> list[str]:
+    """Return the names of the columns that ``predict`` writes."""
+    ledger = learner.ledger_
+    has_probabilities, several = ledger.rule.log_odds, learner.several
+    shown = ledger.classes if probabilities else ledger.classes[1:] if scores and not several else ()
+    names = ["prediction", *(f"p({escaped(label)})" for label in shown if has_probabilities)]
+    if scores and several and not probabilities:
+        return [*names, "probability" if has_probabilities else "score"]
+    return [*names, "score"] if scores and not several else names
+
+
+def predict(
+    source: Source,
+    learner: Learner,
+    to: str | PathLike[str] | IO[str],
+    *,
+    scores: bool = False,
+    probabilities: bool = False,
+    csv: bool = False,
+) -> Predicted:
     r"""Write the predicted label of each example of a source, one per line, without learning.
 
     Parameters
@@ -138,6 +181,11 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
     scores : bool
         Whether to write, after each label, the probability of the positive label, if the learner has probabilities,
         and the score, separated by tabs. With several classes, it is the probability of the predicted label.
+    probabilities : bool
+        Whether to write, after each label, the probability of every label, in the order of ``classes_``: the rows of
+        ``predict_proba``.
+    csv : bool
+        Whether to write CSV, with a header line, instead of tabs.
 
     Examples
     --------
@@ -151,25 +199,55 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
     Predicted(rounds=2, unknown=0, remarks=())
     >>> (folder / "out.txt").read_text().split()
     ['ham', '-1', 'ham', '-1']
+    >>> panel = mb.runs.run(source, mb.Panel()).learner
+    >>> _ = mb.runs.predict(mb.Source(folder / "new.csv"), panel, folder / "out.csv", probabilities=True, csv=True)
+    >>> (folder / "out.csv").read_text().splitlines()[0]
+    'prediction,p(ham),p(spam)'
     """
     if not isinstance(source, Source):
         raise not_a_source(source)
     if not isinstance(learner, Learner):
         raise not_a_learner(learner)
+    rule = learner.ledger_.rule
+    if probabilities and not rule.log_odds:
+        reason = f" is not valid: {rule.id} predicts no probabilities"
+        raise OptionError(Option("probabilities", "probabilities"), reason)
     rounds = unknown = 0
     reader = learner.open_stream(source, labels_needed=False, warn=False)
     with predictions_file(to) as out:
-        for numbers, labels, unknown_here in learner.score_reader(reader):
-            rounds += len(numbers)
-            unknown += unknown_here
-            if scores and learner.several:
-                out.file.writelines(class_lines(labels, numbers))
-            elif scores:
-                rule = learner.ledger_.rule
-                positive = labels == learner.ledger_.classes[1]
-                positive = np.where(rule.abstains(numbers), numbers >= rule.threshold, positive)
-                out.file.writelines(lines(labels, numbers, positive, rule))
+        table = writer(out.file, lineterminator="\n")
+        if csv:
+            table.writerow(header(learner, scores=scores, probabilities=probabilities))
+        for part in learner.predicted_parts(reader):
+            rounds += len(part.labels)
+            unknown += part.unknown
+            columns = columns_of(learner, part, scores=scores, probabilities=probabilities)
+            if csv:
+                table.writerows(zip(*columns, strict=True))
             else:
-                out.file.writelines(f"{label}\n" for label in label_lines(labels.tolist()))
+                out.file.writelines(in_tabs(*columns))
+            out.file.flush()
+    return Predicted(rounds, unknown, reader.report.remarks)
+
+
+def predict_sets(
+    source: Source, learner: MultilabelPanel, to: str | PathLike[str] | IO[str], *, scores: bool = False
+) -> Predicted:
+    """Write the predicted labels of each example of a source, one line for each: labels are separated by commas.
+
+    The parameters are those of ``predict``. With ``scores``, each label of the learner with its probability follows.
+    """
+    rounds = unknown = 0
+    names = list(label_lines(learner.panels))
+    reader = learner.reading_panel.open_stream(source, labels_needed=False, warn=False)
+    with predictions_file(to) as out:
+        for chances, unknown_here in learner.probabilities_of_parts(reader):
+            rounds += len(chances)
+            unknown += unknown_here
+            for row in chances.tolist():
+                found = [",".join(name for name, p in zip(names, row, strict=True) if p > EVEN)]
+                if scores:
+                    found += [f"{name}:{p:.6g}" for name, p in zip(names, row, strict=True)]
+                out.file.write("\t".join(found) + "\n")
             out.file.flush()
     return Predicted(rounds, unknown, reader.report.remarks)

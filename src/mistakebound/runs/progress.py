@@ -62,7 +62,7 @@ class Line(NamedTuple):
     speed: float
     """Examples per second."""
     loss: float | None = None
-    """Of a panel: mean log loss of its mixture, over all rounds of its life."""
+    """Of a panel: mean log loss of its mixture, over all rounds of its life whose label had occurred before."""
     loss_bound: float | None = None
     """The bound of a theorem on it."""
 
@@ -163,7 +163,8 @@ class Tally:
         line = Line(rounds, mistakes, since, self.bound, speed)
         if (found := self._standings) is not None:
             counted = max(found.rounds, 1)  # the first rounds of labels of several classes do not count
-            line = line._replace(loss=found.log_loss / counted, loss_bound=found.loss_bound / counted)
+            loss = max(found.log_loss, 0.0) / counted  # rounding may make a loss of 0 negative
+            line = line._replace(loss=loss, loss_bound=found.loss_bound / counted)
         self.lines.append(line)
 
 

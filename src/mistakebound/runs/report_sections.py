@@ -143,8 +143,9 @@ def members(panel: Mapping[str, Any], rounds: int) -> list[str]:
         ((text(theorem), f"{bound:,.1f}") for theorem, bound in panel["bounds"].items()),
         numbers_from=1,
     )
+    seen = " in the rounds of labels that had occurred before" if panel["first_seen"] else ""
     losses = (
-        f"The log loss of the mixture is {panel['log_loss']:.4f}; the theorem bayes-mixture allows "
+        f"The log loss of the mixture is {panel['log_loss']:.4f}{seen}; the theorem bayes-mixture allows "
         f"{panel['log_loss_bound']:.4f}. The guard did not follow the mixture in {many(panel['overrides'], 'round')}."
     )
     return [section("Members of the panel", listed, drawn, key), section("Bounds", bounds, paragraph(losses))]

@@ -16,6 +16,7 @@ from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import BY_HEADER, Option, OptionError, StreamError
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
+from mistakebound.learners.streams import check_positive
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.progress import Position, Progress, Tally, cannot_be_read_again
 
@@ -195,7 +196,7 @@ def run(
     predictions : path or text stream
         Write the prediction of each round here, made before learning from it: a line with the label, the
         probability of the positive label if the learner has probabilities, and the score, separated by tabs. With
-        several classes: the label and its probability.
+        several classes: the label and its probability, which are empty before the first label.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
         rounds only. A remark then has the reason.
@@ -241,6 +242,7 @@ def run(
         asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
         raise OptionError(asked, f" needs a theorem: no mistake bound is known for {learner.rule_id}")
     refuse_objects(learner, checkpoint, certificate)
+    check_positive(learner, source.positive)
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued and not learner.several else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
@@ -260,9 +262,8 @@ def run(
         job.certify()
     if certificate is not None:
         job.write_certificate(certificate)
-    if source.positive is not None and tally.rounds and not tally.positives:
-        words = (f"no line has the label {source.positive!r}; ", POSITIVE, " must be written as in the files")
-        job.remark(Remark("positive", words))
+    job.remark_on_positive()
+    job.remark_on_class_weight()
     return job.result()
 
 
@@ -401,6 +402,23 @@ class Job:
             label = self.learner.ledger_.classes[int(positives > 0)] if labels is None else next(iter(labels))
             words = f"only one label occurred: all {rounds:,} examples have the label {label!r}"
             self.remark(Remark("one label", (words,)))
+
+    def remark_on_positive(self) -> None:
+        """Add a remark if the label that is learned against all others did not occur."""
+        tally, reader = self.tally, self.position.reader
+        positive = None if reader is None else reader.settings.how.positive
+        if positive is not None and tally.labels is None and tally.rounds and not tally.positives:
+            words = (f"no line has the label {positive!r}; ", POSITIVE, " must be written as in the files")
+            self.remark(Remark("positive", words))
+
+    def remark_on_class_weight(self) -> None:
+        """Add a remark for each label of ``class_weight`` that the learner has not seen: it may be misspelled."""
+        weights = self.learner.get_params().get("class_weight") or {}
+        seen = self.tally.labels or self.learner.ledger_.classes
+        for label in weights if self.tally.rounds else ():
+            if label not in seen:
+                words = (f"no example has the label {label!r} of ", Option("class_weight", "class_weight"))
+                self.remark(Remark("class weight", words))
 
     def remark_on_classes(self, labels: dict[Any, int]) -> None:
         """Add a remark that a panel has more than two labels, and how to learn one of them against the others."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.play.class_ledger import ClassKept, ClassLedger
-    from mistakebound.play.ledger import Kept, Ledger
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.record import Kept
 
 
 @dataclass(frozen=True, eq=False)

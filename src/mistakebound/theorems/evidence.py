@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
-    from mistakebound.play.ledger import Kept, Ledger
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.record import Kept
 
 PROMPT = "no outcome came late"
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"

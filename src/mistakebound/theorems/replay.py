@@ -13,7 +13,8 @@ from mistakebound.play.perceptron_engine import PerceptronEngine
 
 if TYPE_CHECKING:
     from mistakebound.play.class_ledger import ClassKept, ClassLedger
-    from mistakebound.play.ledger import Kept, Ledger
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.record import Kept
     from mistakebound.rules.multiclass_perceptron import MulticlassPerceptronRule
 
 

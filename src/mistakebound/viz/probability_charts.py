@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mistakebound.forecasters.calibration import Reliability
+    from mistakebound.play.class_measures import ConfidenceBin
     from mistakebound.play.measures import CalibrationBin, Measures
     from mistakebound.viz.chart import Mark
 
@@ -30,18 +31,27 @@ def shares(label: str) -> Axis:
 
 def calibration_chart(bins: Sequence[CalibrationBin], positive: str) -> Chart:
     """Return how often the positive label occurred, against the probability that was predicted for it."""
+    return _binned(bins, f"predicted probability of {positive}", f"share of {positive}")
+
+
+def confidence_chart(bins: Sequence[ConfidenceBin]) -> Chart:
+    """Return how often the predicted label of several was right, against the probability that it had."""
+    return _binned(bins, "probability of the predicted label", "share of right predictions")
+
+
+def _binned(bins: Sequence[CalibrationBin | ConfidenceBin], predicted: str, observed: str) -> Chart:
+    """Return the share of each bin, its last number, against the mean probability."""
     most = max((each.rounds for each in bins), default=1)
     bars = [(each.low, each.high, 0.0, BARS * each.rounds / most) for each in bins]
-    x, y = [each.mean for each in bins], [each.positive for each in bins]
-    dots = Line(f"share of {positive}", x, y, colour=1, dots=True, joined=False)
+    x, y = [each.mean for each in bins], [each[-1] for each in bins]
+    dots = Line(observed, x, y, colour=1, dots=True, joined=False)
     bands = _within_chance(bins)
     note = "Bars: number of rounds. Band: where a dot lies in 90 of 100 cases if the probabilities are right."
     marks: list[Mark] = [Boxes("", bars, colour=6, faint=True), bands, DIAGONAL, dots]
-    axes = shares(f"predicted probability of {positive}"), shares(f"share of {positive}")
-    return Chart("Reliability of the probabilities", *axes, marks, note=note, square=True)
+    return Chart("Reliability of the probabilities", shares(predicted), shares(observed), marks, note=note, square=True)
 
 
-def _within_chance(bins: Sequence[CalibrationBin]) -> Band:
+def _within_chance(bins: Sequence[CalibrationBin | ConfidenceBin]) -> Band:
     """Return the band of 90 % of the binomial distribution of each bin (its normal approximation)."""
     x = [each.mean for each in bins]
     spread = [1.645 * math.sqrt(each.mean * (1 - each.mean) / each.rounds) for each in bins]
