@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench_class_speed import linear_rows, processor_seconds
+from bench_class_speed import linear_rows, seconds
 
 import mistakebound as mb
 from mistakebound.bench.peers import installed, process
@@ -122,7 +122,10 @@ def times(rows: int, repeats: int) -> None:
                     turns["sklearn"] = (own_seconds, partial(sgd, X, Y))
                 if installed("vowpalwabbit"):
                     vw = [sys.executable, "-m", "vowpalwabbit", "-b", "22", "--quiet", "-d", path]
-                    turns["vw"] = (processor_seconds, partial(process, *vw, "--multilabel_oaa", str(labels)))
+                    turns["vw"] = (
+                        lambda work: seconds(work)[0],
+                        partial(process, *vw, "--multilabel_oaa", str(labels)),
+                    )
                 best = dict.fromkeys(turns, float("inf"))
                 for _ in range(repeats):
                     for name, (seconds_of, work) in turns.items():

@@ -227,6 +227,7 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     mail = "id,subject,kind\n1,win money now,spam\n2,lunch now,ham\n3,money money,spam\n4,lunch money,ham\n"
     for name in ("mail.csv", "more.csv", "new.csv"):
         (tmp_path / name).write_text(mail)
+    (tmp_path / "flowers.csv").write_text("height,kind\n60,rose\n20,daisy\n41,tulip\n61,rose\n")
     (tmp_path / "new.svm").write_text("1 1:1\n")
     (tmp_path / "big.svm").write_text("1 1:1\n0 2:1\n")
     (tmp_path / "train.vw.gz").write_bytes(gzip.compress(b"1 |a x y\n-1 |b z\n"))

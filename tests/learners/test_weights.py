@@ -233,7 +233,9 @@ def test_bad_thresholds(value: Any) -> None:
 
 
 def test_a_threshold_is_for_two_labels() -> None:
-    with pytest.raises(OptionError, match="threshold is only valid for two labels; positive=LABEL"):
+    with pytest.raises(
+        OptionError, match="threshold is only valid for two labels, and there are more; .* positive=LABEL predicts"
+    ):
         mb.Panel(threshold=0.3).fit([[1.0], [0.0], [2.0]], [1, 0, 2])
     panel = mb.Panel(threshold=0.3, classes=(0, 1)).fit([[1.0], [0.0]], [1, 0])
     with pytest.raises(mb.StreamError, match="label"):

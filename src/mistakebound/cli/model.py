@@ -61,7 +61,7 @@ def predict(
     Examples:
       mistakebound predict model.mb new.csv
       mistakebound predict model.mb new.csv --scores
-      mistakebound predict model.mb new.csv --probabilities --csv > probabilities.csv
+      mistakebound predict model.mb new.csv --probabilities --csv > new-p.csv
       cat new.csv | mistakebound predict model.mb -
     """
     from mistakebound.runs import predictions  # noqa: PLC0415 - "--help" needs none of it
