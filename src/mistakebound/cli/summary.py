@@ -50,6 +50,7 @@ def facts(result: RunResult) -> dict[str, Any]:
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
             "options": options_of(ledger.rule) + class_weight_of(result.learner),
+            "weight": result.table.get("weight"),
             "classes": list(ledger.classes),
             "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
@@ -158,6 +159,8 @@ def as_text(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
+    if found["weight"] is not None:
+        lines.append(f"weights       column {escaped(found['weight'])}")
     if (answers := found.get("answers")) is not None:
         wrong = f"{many(answers['mistakes'], 'mistake')} in {many(answers['answered'], 'round')} with a prediction"
         whole = ", all rounds of the model" if answers["answered"] + answers["abstentions"] > rounds else ""
