@@ -50,7 +50,7 @@ def facts(result: RunResult) -> dict[str, Any]:
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
             "options": options_of(ledger.rule) + class_weight_of(result.learner),
-            "weight": result.table.get("weight"),
+            "weight": weight_column_of(result.learner),
             "classes": list(ledger.classes),
             "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
@@ -145,6 +145,12 @@ def class_weight_of(learner: Learner) -> str:
     """Return the weights of labels as options of ``run``; empty if there are none."""
     weights = learner.get_params().get("class_weight")
     return f" {option('class_weight', weights)}" if weights else ""
+
+
+def weight_column_of(learner: Learner) -> str | None:
+    """Return the column of the weights; None if the files that were learned have none."""
+    known = learner.known_reading()
+    return None if known is None else known.table.get("weight")
 
 
 def as_text(found: dict[str, Any]) -> str:
