@@ -248,7 +248,10 @@ def test_a_file_that_does_not_fit_the_model_is_reported(tmp_path: Path) -> None:
     """A label that never occurs, columns read with other options than in training, a table without rows."""
     table, model = tmp_path / "t.csv", tmp_path / "m.mb"
     table.write_text("kind,subject\n" + "spam,win money\nham,tea time\n" * 3)
-    assert shows(call("run", table, "--label", "kind", "--positive", "Spam"), "note: ", "'Spam'")
+    wrong = call("run", table, "--label", "kind", "--positive", "Spam", "--save", model, fails=2)
+    assert shows(wrong, "no line has the label 'Spam'; --positive must be", "did you mean 'spam'?")
+    assert "note" not in wrong
+    assert not model.exists()
     call("run", table, "--label", "kind", "--text", "subject", "--save", model)
     assert "note" not in call("predict", model, table)
     strange = tmp_path / "strange.csv"

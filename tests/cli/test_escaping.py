@@ -151,7 +151,7 @@ def test_errors_escape(model: Path, folder: Path) -> None:
         (["run", file, "--label", LABEL, "--classes", f"a{NASTY},b"], 0),  # the Panel learns other labels
         (["run", file, "--save", nowhere / "m.mb"], 2),
         (["run", file, "--save", file], 2),
-        (["run", file, "--label", LABEL, "--positive", f"never{NASTY}", "--save", folder / "q.mb"], 0),
+        (["run", file, "--label", LABEL, "--positive", f"never{NASTY}", "--save", folder / "q.mb", "--json"], 2),
         (["run", file, "--label", LABEL, "--format", f"f{NASTY}"], 2),
         (["compare", other, "--label", f"no{NASTY}"], 1),
         (["experts", other, "--outcome", f"no{NASTY}"], 1),

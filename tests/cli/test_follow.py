@@ -232,6 +232,7 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     (tmp_path / "big.svm").write_text("1 1:1\n0 2:1\n")
     (tmp_path / "train.vw.gz").write_bytes(gzip.compress(b"1 |a x y\n-1 |b z\n"))
     (tmp_path / "access.csv").write_text("size,bad\n3,1\n4,0\n")
+    (tmp_path / "flowers.csv").write_text("size,kind\n3,rose\n4,lily\n5,iris\n")
     trips = pa.table({"hour": [7, 8, 7], "day": ["mon", "sun", "sun"], "late": [True, False, True]})
     parquet.write_table(trips, tmp_path / "trips.parquet")
     (tmp_path / "rain.csv").write_text("Alice,Bob,rain\n0.9,0.5,1\n0.2,0.6,0\n")

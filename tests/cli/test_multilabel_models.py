@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,5 +60,22 @@ def test_weights_and_explanations_are_those_of_one_label(model: Path, command: s
     done = call(command, model, *files, "--class", "sport")
     assert done.exit_code == 0, done.output
     mb.load(model).panels["sport"].save(model.parent / "sport.mb")
-    assert done.stdout == call(command, model.parent / "sport.mb", *files).stdout
+    alone = call(command, model.parent / "sport.mb", *files).stdout.replace("logit of True", "logit of sport")
+    assert done.stdout == alone.replace("predicted True", "predicted sport").replace(
+        "predicted False", "predicted not sport"
+    )
     assert "goal" in done.stdout
+
+
+def test_probabilities_have_a_column_for_each_label(model: Path) -> None:
+    new, learner = model.parent / "new.vw", mb.load(model)
+    rows = [{"goal", "team"}, {"vote"}, {"rain"}, {"never", "seen"}]
+    wanted = [[f"{p:.6g}" for p in learner.predict_proba_one(row).values()] for row in rows]
+    for option in ("--probabilities", "--scores"):
+        header, *lines = csv.reader(call("predict", model, new, option, "--csv").stdout.splitlines())
+        assert header == ["prediction", "p(sport)", "p(news)", "p(a\\nb)"]
+        assert [line[1:] for line in lines] == wanted
+        assert lines[1][0] == "news,a\\nb"
+    lines = [line.split("\t") for line in call("predict", model, new, "--probabilities").stdout.splitlines()]
+    assert [line[1:] for line in lines] == wanted
+    assert call("predict", model, new, "--csv").stdout.splitlines()[:2] == ["prediction", "sport"]

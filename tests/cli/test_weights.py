@@ -117,7 +117,7 @@ def test_weights_of_labels(table: Path, tmp_path: Path) -> None:
 def test_weights_of_labels_with_positive_and_unknown_labels(table: Path) -> None:
     options = ("--label", "y", "--ignore", "w")
     shown = call("run", table, *options, "--class-weight", "Yes=2")
-    assert "note: no example has the label 'Yes' of --class-weight" in shown
+    assert "note: no example has the label 'Yes' of --class-weight; did you mean 'yes'?" in shown
     weighted = ("--positive", "yes", "--class-weight", "not yes=3")
     assert "note" not in call("run", table, *options, *weighted)
 
@@ -155,3 +155,17 @@ def test_the_report_shows_abstentions(table: Path, tmp_path: Path) -> None:
     assert "rounds with a prediction</li>" in page.read_text()
     call("run", table, *options, "--report", page)
     assert "abstained" not in page.read_text()
+
+
+def test_the_summary_names_the_column_of_the_weights(table: Path) -> None:
+    assert "weights       column w\n" in call("run", table, "--label", "y", "--weight", "w")
+    assert json.loads(call("run", table, "--label", "y", "--weight", "w", "--json"))["weight"] == "w"
+    assert json.loads(call("run", table, "--label", "y", "--json"))["weight"] is None
+
+
+def test_predict_has_no_threshold(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.mb"
+    call("run", table, "--label", "y", "--threshold", 0.3, "--save", model)
+    wrong = call("predict", model, table, "--threshold", 0.3, fails=2)
+    assert shows(wrong, "--threshold is not an option of predict", "run --threshold", "--probabilities")
+    assert "--threshold" not in call("predict", "--help").split("Options")[-1]

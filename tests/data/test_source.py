@@ -814,3 +814,9 @@ def test_a_source_keeps_its_own_lists() -> None:
     source = mb.Source("a.csv", table={"ignore": ignored})
     ignored.append("b")
     assert source.table == {"ignore": ["a"]}
+
+
+def test_a_frame_is_not_a_file() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"files must be paths, got DataFrame: .*learner\.run\(frame, y\)"):
+        mb.Source(pandas.DataFrame({"a.csv": [1]}), label="a")

@@ -195,3 +195,24 @@ def test_control_characters_in_names_are_escaped(tmp_path: Path) -> None:
     call("run", path, "--learner", "perceptron", "--save", model)
     assert call("weights", model).split() == ["-1", "\\x1b[31mred"]
     assert "\x1b" not in call("explain", model, path)
+
+
+def test_scaled_numbers_and_the_term_uniform_are_explained_below_the_table(tmp_path: Path) -> None:
+    file, model = tmp_path / "t.csv", tmp_path / "m.mb"
+    file.write_text("size,kind\n" + "400,a\n1,b\n2,c\n" * 5)
+    scaled, uniform = "numbers above 2 are scaled", "(uniform): the logit of 1/3, "
+    call("run", file, "--label", "kind", "--save", model)
+    shown = call("explain", model, file, "--line", 2)
+    assert shows(shown, "9.5625", "size", scaled, uniform)
+    assert scaled not in call("explain", model, file, "--line", 4)  # 2 is not scaled
+
+    assert scaled in str(mb.load(model).explain_one({"size": 400}))
+    wrong = call("explain", model, file, "--line", 1, fails=1)
+    assert "line 1 is the header; the first example is in line 2" in wrong
+    assert "no example begins at line 99" in call("explain", model, file, "--line", 99, fails=1)
+    call("run", file, "--label", "kind", "--plain", "--save", model)
+    assert scaled not in call("explain", model, file, "--line", 2)
+    numbers = tmp_path / "t.svm"
+    numbers.write_text("1 1:400\n-1 2:1\n" * 3)
+    call("run", numbers, "--save", model)
+    assert scaled not in call("explain", model, numbers, "--line", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,35 @@ def test_indicator_matrices_of_scikit_learn() -> None:
         learner.partial_fit(X, Y[:, :2])
     with pytest.raises(ValueError, match="matrix of 0 and 1"):
         learner.partial_fit(X, Y + 1)
+
+
+def test_a_frame_of_indicators_names_the_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    Y = pandas.DataFrame({name: [int(name in each) for each in SETS] for name in LABELS})
+    learner = mb.MultilabelPanel("lean").fit(X, Y)
+    assert learner.classes_.tolist() == [*LABELS]
+    in_other_order = Y[[*reversed(LABELS)]]
+    known = mb.MultilabelPanel("lean", classes=LABELS).fit(X, in_other_order)
+    assert (known.predict_proba(X) == learner.predict_proba(X)).all()
+    exact = learner.score(X, Y)
+    assert exact == learner.score(X, in_other_order) == learner.score(X, Y.to_numpy()) == learner.score(X, SETS)
+    assert learner.score(X, Y.to_numpy()[:, ::-1]) < exact
+    assert learner.score(X, [{*each, "other"} for each in SETS]) == 0
+    with pytest.raises(ValueError, match=r"Y has the columns \['a', .*but there are"):
+        learner.partial_fit(X, Y.rename(columns={LABELS[0]: "a"}))
+    with pytest.raises(ValueError, match="must have different names"):
+        mb.MultilabelPanel().fit(X, Y.rename(columns={LABELS[0]: LABELS[1]}))
+    assert learner.ledger_.rounds == len(X)
+
+
+def test_sets_in_a_series_or_an_array_of_objects() -> None:
+    pandas = pytest.importorskip("pandas")
+    wanted = mb.MultilabelPanel("lean", classes=LABELS).fit(X, SETS).predict_proba(X)
+    lists = pandas.Series([[*each] for each in SETS], index=range(5, 5 + len(SETS)))
+    for Y in (pandas.Series(SETS), lists, lists.to_numpy()):
+        found = mb.MultilabelPanel("lean", classes=LABELS).fit(X, Y)
+        assert (found.predict_proba(X) == wanted).all()
+        assert found.score(X, Y) == found.score(X, SETS)
 
 
 def test_bad_input_stops_all_panels_at_the_same_row() -> None:
@@ -190,7 +220,9 @@ def test_a_label_has_a_certificate_members_and_explanations() -> None:
     alone = separate(X, ["news" in each for each in SETS])
     assert learner.members("news") == alone.members()
     assert learner.certify("news", "bayes-mixture").to_json() == alone.certify("bayes-mixture").to_json()
-    assert learner.explain_one(X[0], "news", top=2) == alone.explain_one(X[0], top=2)
+    found = learner.explain_one(X[0], "news", top=2)
+    assert found == replace(alone.explain_one(X[0], top=2), of="news")
+    assert f"predicted {'news' if found.prediction else 'not news'}\nlogit of news" in str(found)
     for use in (learner.members, learner.certify, lambda label: learner.explain_one(X[0], label)):
         with pytest.raises(KeyError, match="there is no label 'film'"):
             use("film")

@@ -152,6 +152,40 @@ def test_a_file_that_cannot_be_read_settles_nothing(table: Path, tmp_path: Path)
     assert {*learner.classes_} == {*LABELS}
 
 
+def test_a_label_that_never_occurs_is_reported(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.mb"
+    for learner in (mb.Panel(), mb.MulticlassPerceptron()):
+        with pytest.raises(OptionError, match=r"no line has the label 'Churn'; positive .* did you mean 'churn'\?"):
+            mb.runs.run(source(table, "Churn"), learner, checkpoint=model)
+        assert not model.exists()
+    [remark] = mb.Panel().run(source(table, "Churn")).reading.remarks
+    assert remark.kind == "positive"
+    assert str(remark).endswith("; did you mean 'churn'?")
+
+
+@pytest.mark.parametrize("labels", [3, 400])
+def test_a_label_that_occurs_late_is_not_reported(labels: int, tmp_path: Path) -> None:
+    """Also among more labels than have a code, in a later file, and in a run that is resumed after it."""
+    first, second, model = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "m.mb"
+    first.write_text("n,label\n" + "".join(f"{k},l{k}\n" for k in range(labels)))
+    second.write_text("n,label\n" + "".join(f"{k},m{k}\n" for k in range(labels)) + "1,churn\n")
+    both = mb.Source([first, second], label="label", positive="churn")
+    assert not mb.Panel("lean").run(both).reading.remarks
+    assert not mb.runs.run(both, mb.Perceptron()).remarks
+    swapped = mb.Source([second, first], label="label", positive="churn")
+    mb.runs.run(swapped, mb.Perceptron(), checkpoint=model, checkpoint_every=labels + 1, resume=True)
+    assert not mb.runs.run(swapped, mb.Perceptron(), checkpoint=model, resume=True).remarks
+
+
+def test_later_files_need_not_have_the_label(table: Path, tmp_path: Path) -> None:
+    model, later = tmp_path / "m.mb", tmp_path / "later.csv"
+    later.write_text("n,kind,label\n1,a,stay\n2,b,moved\n")
+    call("run", table, "--label", "label", "--positive", "churn", "--save", model)
+    assert "note: no line has the label 'churn'" in call("run", later, "--load", model, "--save", model)
+    assert "no line" not in call("predict", model, later)
+    assert mb.load(model).ledger_.rounds == 202
+
+
 @pytest.mark.parametrize("positive", [1, "", "nan", b"churn"])
 def test_what_is_not_the_text_of_a_label_is_refused(positive: Any) -> None:
     with pytest.raises(ValueError, match="positive must be a label as text, as it is written in the files"):

@@ -106,3 +106,25 @@ def test_parts_add_up() -> None:
 def test_thresholds_are_probabilities(threshold: float) -> None:
     with pytest.raises(ValueError, match="threshold must be between 0 and 1"):
         measured(np.array([0.5]), np.array([1])).confusion(threshold)
+
+
+def test_the_default_threshold_is_that_of_the_panel() -> None:
+    rows, labels = next(iter(STREAMS.values()))()
+    X = matrix(rows)
+    for threshold in (None, 0.2, 0.8):
+        ledger = mb.Panel("lean", threshold=threshold).run(X, labels)
+        found = ledger.measures.confusion()
+        assert found == ledger.measures.confusion(threshold or 0.5)
+        if threshold is not None:
+            assert (found.false_positives, found.false_negatives) == (ledger.false_positives, ledger.false_negatives)
+    assert mb.NaiveBayes().run(X, labels).measures.confusion().threshold == 0.5
+
+
+@pytest.mark.parametrize("bins", ["churn", 0, 1001, 2.5, True, None])
+def test_the_number_of_intervals_is_a_whole_number(bins: Any) -> None:
+    rows, labels = next(iter(STREAMS.values()))()
+    for targets in (labels, [t % 3 for t in range(len(rows))]):
+        measures = mb.Panel("lean").run(matrix(rows), targets).measures
+        with pytest.raises(ValueError, match="bins must be a whole number from 1 to 1000, got"):
+            measures.calibration(bins)
+        assert len(measures.calibration(np.int64(2))) <= 2

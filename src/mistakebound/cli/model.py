@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
     from mistakebound.learners.explanation import Explanation
 
 
+def refuse_threshold(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    """Raise UsageError if ``predict`` is called with the option --threshold of ``run``."""
+    if value is not None:
+        message = (
+            "--threshold is not an option of predict: 'mistakebound run --threshold' stores it in the model; "
+            "for another one, compare the probabilities that --probabilities writes"
+        )
+        raise click.UsageError(message)
+
+
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
 @click.argument("model", type=click.Path(exists=True))
 @FILES
@@ -41,6 +52,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also write the probability of every label. They are in the order of the header that --csv writes.",
 )
+@click.option("--threshold", hidden=True, expose_value=False, callback=refuse_threshold)
 @click.option("--csv", is_flag=True, help="Write CSV with a header, instead of columns that are separated by tabs.")
 @reading_options
 def predict(
@@ -55,7 +67,7 @@ def predict(
 
     Control characters in a label are written as escapes (a newline as \n), so each example has exactly one line. For a
     model of a MultilabelPanel, the line has all predicted labels, separated by commas. With --scores, the probability
-    of each label of the model follows, as label:probability.
+    of each label of the model follows, as label:probability; with --probabilities, the probabilities alone.
 
     \b
     Examples:
@@ -72,8 +84,8 @@ def predict(
         source = source_of(files, options, learner)
         found = predictions.predict(source, learner, out, scores=scores, probabilities=probabilities, csv=csv)
     else:
-        refuse_for_sets(probabilities=probabilities, csv=csv)
-        found = predictions.predict_sets(source_of(files, options, learner.reading_panel), learner, out, scores=scores)
+        source = source_of(files, options, learner.reading_panel)
+        found = predictions.predict_sets(source, learner, out, scores=scores, probabilities=probabilities, csv=csv)
     show_remarks(found.remarks)
     if 2 * found.unknown > found.rounds:
         note(
@@ -87,13 +99,6 @@ def show_remarks(remarks: Iterable[Remark]) -> None:
     for remark in remarks:
         if remark.kind != "weights ignored":
             note(remark.text(as_flag))
-
-
-def refuse_for_sets(**chosen: bool) -> None:
-    """Raise UsageError for options that a model of sets of labels does not have."""
-    for name in (name for name, value in chosen.items() if value):
-        message = f"--{name} is not valid for a MultilabelPanel; --scores writes the probability of each label"
-        raise click.UsageError(message)
 
 
 of_class = click.option(
@@ -233,17 +238,21 @@ def explain(
     """
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
-    learner, label = load_one(model, label_of(of_class))
+    shown_label = label_of(of_class)
+    learner, label = load_one(model, shown_label)
     reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
     found = explanations(learner, reader, line, label=label)
     shown_so_far = 0
     for each in islice(found, first if line is None else 1):
+        each = each if label is shown_label else replace(each, of=shown_label)  # noqa: PLW2901 - of a MultilabelPanel
         separator = "\n" if shown_so_far else ""
         click.echo(explanation_as_json(each, top) if as_json else separator + each.largest(top or None).as_text())
         shown_so_far += 1
     show_remarks(reader.report.remarks)
     if line is not None and not shown_so_far:
         message = f"{file}: no example begins at line {line}"
+        if line == 1 and reader.report.has_header:
+            message = f"{file}: line 1 is the header; the first example is in line 2"
         raise click.ClickException(message)
 
 

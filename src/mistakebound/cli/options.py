@@ -39,6 +39,11 @@ THREADS = click.option(
     type=click.IntRange(1),
     help="Threads that parse ahead; 1: the panel has no second thread, either. The result is the same.",
 )
+WEIGHTS_SHIFT_LITTLE = (
+    "Weights change what the members of a panel learn, but its mixture stays unweighted, so its predictions shift "
+    "little; to predict a label more often, set --threshold (two labels), or --positive LABEL and --threshold, or "
+    "compare the probabilities of 'predict --probabilities'."
+)
 READING = (
     click.option(
         "--format",
@@ -50,7 +55,9 @@ READING = (
     click.option("--labels", metavar="FILE", type=click.Path(), help="Separate file with the labels, one per line."),
     click.option("--positive", metavar="LABEL", help="Predict this label against all others."),
     click.option(
-        "--weight", metavar="COLUMN", help="Column of the weight of each row (name, or number from 1), or JSON key."
+        "--weight",
+        metavar="COLUMN",
+        help="Column of the weight of each row (name, or number from 1), or JSON key. " + WEIGHTS_SHIFT_LITTLE,
     ),
     click.option(
         "--text",
@@ -221,7 +228,8 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
             "--class-weight",
             multiple=True,
             metavar="LABEL=WEIGHT",
-            help="For the panel: learn the examples of a label with this weight, from 0 to 1e9. Repeatable.",
+            help="For the panel: learn the examples of a label with this weight, from 0 to 1e9. Repeatable. "
+            + WEIGHTS_SHIFT_LITTLE,
         )
     )
     for option_of in reversed(options):

@@ -47,6 +47,7 @@ def facts(result: RunResult) -> dict[str, Any]:
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
             "options": options_of(ledger.rule) + class_weight_of(result.learner),
+            "weight": weight_column_of(result.learner),
             "classes": list(ledger.classes),
             "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
@@ -135,6 +136,12 @@ def class_weight_of(learner: Learner) -> str:
     return f" {option('class_weight', weights)}" if weights else ""
 
 
+def weight_column_of(learner: Learner) -> str | None:
+    """Return the column of the weights; None if the files that were learned have none."""
+    known = learner.known_reading()
+    return None if known is None else known.table.get("weight")
+
+
 def as_text(found: dict[str, Any]) -> str:
     """Return the summary as text."""
     rounds, seconds = found["rounds"], found["seconds"]
@@ -147,6 +154,8 @@ def as_text(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
+    if found["weight"] is not None:
+        lines.append(f"weights       column {escaped(found['weight'])}")
     if (answers := found.get("answers")) is not None:
         wrong = f"{many(answers['mistakes'], 'mistake')} in {many(answers['answered'], 'round')} with a prediction"
         whole = ", all rounds of the model" if answers["answered"] + answers["abstentions"] > rounds else ""

@@ -25,7 +25,7 @@ from mistakebound.data.label_codes import (
 )
 from mistakebound.data.labels import NO_LABEL
 from mistakebound.data.parts import START, Part, Place
-from mistakebound.data.remarks import BadLine, Remark
+from mistakebound.data.remarks import BadLine, Remark, no_positive
 from mistakebound.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -116,6 +116,12 @@ class ReadReport:
         return tuple(self._notes.columns)
 
     @property
+    def has_header(self) -> bool:
+        """Whether line 1 of the current file holds the names of its columns."""
+        found = self._notes.format
+        return found is not None and found.layout is not None and found.layout.header
+
+    @property
     def bytes(self) -> int:
         """The bytes of (decompressed) text that were parsed."""
         return self._notes.bytes
@@ -183,6 +189,13 @@ class StreamReader:
         self._start: Place | None = start
         self.report = ReadReport(self._notes)
         self.weights_used = False
+        self._labels_seen: dict[bytes, None] = {}
+        """With the option ``positive``: the labels of the files, or the first of them if there are many."""
+
+    @property
+    def labels_seen(self) -> list[str]:
+        """With the option ``positive``: the labels that were read, as they are written; of many, the first ones."""
+        return [label.decode(errors="replace") for label in self._labels_seen]
 
     def __iter__(self) -> Iterator[Part]:
         start, self._start = self._start, None
@@ -223,6 +236,10 @@ class StreamReader:
         if separate_labels is not None and next(separate_labels, None) is not None:
             message = "there are more labels than examples"
             raise InputError(message, kind="labels", file=os.fspath(source.labels or ""))
+        positive = self.settings.given.positive if rows and start == START else None
+        learned = self.settings.weights_needed  # files to predict need no such label
+        if positive is not None and learned and positive.encode() not in self._labels_seen:
+            notes.remark("positive", *no_positive(positive, self.labels_seen))
 
     def _reach(self, number: int, reached: int, examples: int) -> tuple[int, int]:
         """Continue with this file, and add a remark for each file before it that has no examples."""
@@ -346,16 +363,25 @@ class StreamReader:
             message = "there are fewer labels than examples"
             rows, error = len(ids), InputError(message, kind="labels", file=os.fspath(source.labels or ""))
         if (positive := self.settings.how.positive) is not None:
-            wanted = positive.encode()
-            if others:
-                labels, ids, others = encode_labels(one_against_rest(every_label(labels, ids, others), wanted))
-            labels = list(one_against_rest(labels, wanted))
+            labels, ids, others = self._against_rest(positive.encode(), labels, ids, others)
         if chunk.weighted and not self.weights_used:
             notes.remark("weights ignored", WEIGHTS_IGNORED)
         first = 0 if self.settings.how.zero_based else 1
         key = notes.format.label_key if notes.format else ""
         more = (notes.unlabelled, key, others, notes.options, notes.possible_header)
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *more)
+
+    def _against_rest(
+        self, wanted: bytes, labels: list[bytes], ids: bytes, others: tuple[bytes, ...]
+    ) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
+        """Return encoded labels with all except ``wanted`` replaced by one other label; note which ones occurred."""
+        if len(self._labels_seen) < MOST:
+            self._labels_seen.update(dict.fromkeys(label for label in labels if label))
+        if wanted in labels or wanted in others:
+            self._labels_seen[wanted] = None
+        if others:
+            labels, ids, others = encode_labels(one_against_rest(every_label(labels, ids, others), wanted))
+        return list(one_against_rest(labels, wanted)), ids, others
 
 
 def bad_line(record: BadRecord, file: str, line: int, column: int | None = None, *, in_rows: bool = False) -> BadLine:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mistakebound._support.text import did_you_mean
 from mistakebound.errors import InputError, Option, location, message_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+
+POSITIVE = Option("positive", "positive")
+
+
+def no_positive(positive: str, others: Iterable[str]) -> tuple[str | Option, ...]:
+    """Return the message that no line has the label ``positive``; ``others`` are labels that occurred.
+
+    >>> message_text(no_positive("Churn", ["stay", "churn"]))
+    "no line has the label 'Churn'; positive must be written as in the files; did you mean 'churn'?"
+    """
+    hint = did_you_mean(positive, [*others])
+    return f"no line has the label {positive!r}; ", POSITIVE, f" must be written as in the files{hint}"
 
 
 class BadLine(NamedTuple):

@@ -132,6 +132,9 @@ class Source:
         follow: bool = False,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
+        if hasattr(files, "columns"):  # iterating over a DataFrame yields the names of its columns
+            message = f"files must be paths, got {type(files).__name__}: pass it to a learner, learner.run(frame, y)"
+            raise TypeError(message)
         table = dict(table or {}) | ({} if weight is None else {"weight": weight})
         options = {"label": label, "skip_bad": skip_bad, "threads": threads, **table}
         if fault := fault_of_table(table) or fault_of(options) or fault_of_positive(positive):

@@ -78,21 +78,32 @@ def explain_one(learner: Learner, x: Any, *, top: int | None = None, label: Any 
             [found] = explanations(learner, row, label=label)
             return replace(found, file=None, line=None, label=None).largest(top)
         play, example = start_with(learner, as_example(x))
-        if isinstance(play.engine.rule, PanelRule):
-            parts = parts_of(play.engine, example)
-            return of_panel(play, parts, names_of(parts, first_index(learner)), label).largest(top)
-        if isinstance(play.engine, ClassEngine):
-            scores, predicted = play.engine.probabilities_of_one(example)
-            number, _ = label_of(play, label, predicted)
-            terms = Features(learner, class_id=number).of_example(example)
-            return of_class(play, scores, predicted, terms, label).largest(top)
-        score, positive = play.score_one(example)
-        refuse_label(label)
-        terms = Features(learner).of_example(example)
-        return of_linear(play, score, positive, terms).largest(top)
+        return replace(of_example(learner, play, example, label), scaled=scales_numbers(learner)).largest(top)
     finally:
         if before is None:
             learner._forget(before)
+
+
+def of_example(learner: Learner, play: LinearPlay, example: Any, label: Any) -> Explanation:
+    """Return the explanation of an example in the form that the engine takes."""
+    if isinstance(play.engine.rule, PanelRule):
+        parts = parts_of(play.engine, example)
+        return of_panel(play, parts, names_of(parts, first_index(learner)), label)
+    if isinstance(play.engine, ClassEngine):
+        scores, predicted = play.engine.probabilities_of_one(example)
+        number, _ = label_of(play, label, predicted)
+        terms = Features(learner, class_id=number).of_example(example)
+        return of_class(play, scores, predicted, terms, label)
+    score, positive = play.score_one(example)
+    refuse_label(label)
+    terms = Features(learner).of_example(example)
+    return of_linear(play, score, positive, terms)
+
+
+def scales_numbers(learner: Learner) -> bool:
+    """Return whether the numbers of the learner's tables are scaled."""
+    known = learner.known_reading()
+    return known is not None and bool(known.table.get("auto")) and learner._reads_columns()
 
 
 def feature_weights(learner: Learner, *, top: int | None = None, label: Any = None) -> list[FeatureWeight]:
@@ -180,6 +191,7 @@ def explanations(
     if stream is None:
         message = f"X must be a Source, or a DataFrame if the learner learned from tables, got {type(X).__name__}"
         raise TypeError(message)
+    scaled = scales_numbers(learner)
     features_of = cache(lambda class_id: Features(learner, class_id=class_id))
     for part in learner.open_stream(stream, labels_needed=False):
         play = learner._start_with_chunk(part.chunk)
@@ -198,7 +210,8 @@ def explanations(
                 refuse_label(label)
                 terms = features_of(None).of_part(part, row)
                 found = of_linear(play, float(scores[row]), bool(predicted[row]), terms)
-            yield replace(found, file=part.file, line=found_in, label=part.label(row))
+            where = {"file": part.file, "line": found_in, "label": part.label(row)}
+            yield replace(found, **where, scaled=scaled)
         if error := part.error_at(good, fault.error()) if fault else part.error:
             raise error.at_round(None)
 

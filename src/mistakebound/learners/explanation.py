@@ -18,6 +18,10 @@ UNIFORM = "(uniform)"
 """The logit of 1/K: that of each of K classes without any evidence."""
 
 
+LARGEST_PLAIN = 2
+"""Numbers of tables above it are scaled: see docs/files.md, "Tables"."""
+
+
 @dataclass(frozen=True)
 class Term:
     """What one feature, one interaction or another part of a learner adds to a score."""
@@ -67,6 +71,8 @@ class Explanation:
     line: int | None = None
     label: Any = None
     """The label in the file, if it has one."""
+    scaled: bool = False
+    """Whether large numbers of tables were scaled, so that ``value`` is not the number in the table."""
 
     @property
     def logit(self) -> float | None:
@@ -93,6 +99,10 @@ class Explanation:
         for term in self.terms:
             weight = f"{number(term.weight):>14} " if weights else ""
             lines.append(f"{term.adds:>14.6g} {number(term.value):>12} {weight} {escaped(term.name)}")
+        if self.scaled and any(is_scaled(term) for term in self.terms):
+            lines.append("(value: numbers above 2 are scaled; 4 becomes 3, 8 becomes 4, 1,024 becomes 11)")
+        if any(term.name == UNIFORM for term in self.terms):
+            lines.append(f"{UNIFORM}: the logit of 1/{self.classes}, the probability of each label without evidence")
         if self.members:
             lines.append(f"{'adds':>14} {'its logit':>12}  member")
             lines += [
@@ -107,7 +117,10 @@ class Explanation:
     def _heading(self) -> str:
         where = "" if self.file is None else f"{escaped(self.file)}:{self.line}: "
         label = "" if self.label is None else f", the label is {escaped(self.label)}"
-        made = "no prediction" if self.prediction is None else f"predicted {escaped(self.prediction)}"
+        predicted = escaped(self.prediction)
+        if isinstance(self.prediction, bool) and not isinstance(self.of, bool):  # whether a set has the label ``of``
+            predicted = escaped(self.of) if self.prediction else f"not {escaped(self.of)}"
+        made = "no prediction" if self.prediction is None else f"predicted {predicted}"
         return f"{where}{made}{label}"
 
     def _score(self) -> str:
@@ -120,6 +133,11 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.as_text()
+
+
+def is_scaled(term: Term) -> bool:
+    """Return whether a term is a number of a table that is not shown as it is; names of other cells contain "="."""
+    return term.value is not None and abs(term.value) > LARGEST_PLAIN and "=" not in term.name
 
 
 def number(value: float | None) -> str:

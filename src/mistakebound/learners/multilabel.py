@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.lazy import np
@@ -175,12 +175,20 @@ class MultilabelPanel:
         ----------
         X : array, scipy sparse matrix, DataFrame, or list of dicts, sets or lists of names
             One example per round. A DataFrame is read like a table in a file.
-        Y : array, sparse matrix, or iterable of sets
-            The labels of each example: a set, or a row of 0 and 1 with a column for each label.
+        Y : array, sparse matrix, DataFrame, or iterable of sets
+            The labels of each example: a set or a list, or a row of 0 and 1 with a column for each label. The columns
+            of a DataFrame have the names of the labels.
         """
+        return self._run(X, self._targets(Y))
+
+    def _targets(self, Y: Any) -> Targets:
+        if is_frame(Y):
+            return self._of_indicators(Y.to_numpy(), list(Y.columns))
         Y = Y.toarray() if hasattr(Y, "toarray") else Y
+        if getattr(Y, "ndim", 0) == 1 and Y.dtype.kind == "O":  # also a Series
+            return self._of_sets(label_sets(Y))
         is_matrix = hasattr(Y, "ndim") or (isinstance(Y, (list, tuple)) and len(Y) > 0 and _is_row(Y[0]))
-        return self._run(X, self._of_indicators(np.asarray(Y)) if is_matrix else self._of_sets(label_sets(Y)))
+        return self._of_indicators(np.asarray(Y)) if is_matrix else self._of_sets(label_sets(Y))
 
     def _run(self, X: Any, targets: Targets) -> MultilabelLedger:
         X = X if hasattr(X, "shape") else list(X)
@@ -218,17 +226,25 @@ class MultilabelPanel:
         self._totals = added(self._totals, new)
         return MultilabelLedger(new.rounds, new.subset_mistakes, new.first_seen, ledgers, missed)
 
-    def _of_indicators(self, Y: AnyArray) -> Targets:
+    def _of_indicators(self, Y: AnyArray, names: list[Any] | None = None) -> Targets:
         if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
             message = f"Y must be a matrix of 0 and 1 with a column for each label, got an array of shape {Y.shape}"
             raise ValueError(message)
-        if not self.panels:
-            self._panels = {k: self.new_panel() for k in range(Y.shape[1])}
-        labels = list(self.panels)
-        if len(labels) != Y.shape[1]:
-            message = f"Y has {Y.shape[1]} columns, but there are {len(labels)} labels: {labels}"
+        numbers = list(range(Y.shape[1]))
+        found = numbers if names is None else [plain(name) for name in names]
+        if len({*found}) < len(found):
+            message = f"the columns of Y must have different names, got {found}"
             raise ValueError(message)
-        return Targets(labels, np.ascontiguousarray(Y.T != 0), {})
+        if not self.panels:
+            first_rounds([found], ())  # they must be labels
+            self._panels = {label: self.new_panel() for label in found}
+        labels = list(self.panels)
+        if len(labels) != len(found) or (found != numbers and {*found} != {*labels}):
+            columns = f"{len(found)} columns" if found == numbers else f"the columns {found}"
+            message = f"Y has {columns}, but there are {len(labels)} labels: {labels}"
+            raise ValueError(message)
+        order = numbers if found == numbers else [found.index(label) for label in labels]
+        return Targets(labels, np.ascontiguousarray(Y.T[order] != 0), {})
 
     # ------------------------------------------------------------------ predict
 
@@ -253,7 +269,7 @@ class MultilabelPanel:
         >>> topics.explain_one({"goal"}, "sport").terms[0].name
         'goal'
         """
-        return self.panel_of(label).explain_one(x, top=top)
+        return replace(self.panel_of(label).explain_one(x, top=top), of=plain(label))
 
     # ------------------------------------------------------------------ results
 
@@ -328,7 +344,9 @@ class MultilabelPanel:
 
     def score(self, X: Any, Y: Any) -> float:
         """Return the fraction of the examples whose set of labels is predicted exactly."""
-        return float(np.mean((self.predict(X) == np.asarray(Y)).all(axis=1)))
+        predicted, has = self.predict(X).T != 0, self._targets(Y).has
+        known = len(self.panels)  # other labels cannot be predicted
+        return float(np.mean((predicted == has[:known]).all(axis=0) & ~has[known:].any(axis=0)))
 
     @property
     def classes_(self) -> AnyArray:

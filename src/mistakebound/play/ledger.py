@@ -137,6 +137,7 @@ class Ledger(LedgerPlots):
             reason = "no round was learned" if self.rule.log_odds else f"{self.rule.id} predicts no probabilities"
             message = f"there are no measures of probabilities: {reason}"
             raise ValueError(message)
+        self.counts.measures.threshold = getattr(self.rule, "cut", 0.5)  # that of a Panel
         return self.counts.measures
 
     @property

@@ -11,8 +11,8 @@ import math
 from array import array
 from functools import cache, cached_property
 from itertools import accumulate
-from operator import mul, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import index, mul, sub
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Bins = bytes | IntArray | Sequence[int]
 
 TAIL, MIDDLE = 112, 998
+MOST_INTERVALS = 1000
 BINS = 2 * TAIL + MIDDLE
 """Number of bins. They have the width 0.001 from 0.001 to 0.999; below and above, the width 1/8 of the logit."""
 
@@ -94,6 +95,11 @@ class Measures:
         Number of rounds of each bin, by label. Bytes hold a 64-bit integer for each bin.
     before : Measures, optional
         Measures of earlier rounds, whose bins are subtracted.
+
+    Attributes
+    ----------
+    threshold : float
+        The default threshold of ``confusion``: that of the Panel, if the measures are those of its ledger.
     """
 
     def __init__(
@@ -110,6 +116,7 @@ class Measures:
         self.squares = squares
         self.parts = loss, product
         self._negatives, self._positives, self._before = negatives, positives, before
+        self.threshold = 0.5
 
     @cached_property
     def negatives(self) -> list[int]:
@@ -162,8 +169,12 @@ class Measures:
             below += negatives
         return ratio(pairs, sum(self.positives) * below)
 
-    def confusion(self, threshold: float = 0.5) -> Confusion:
-        """Return the confusion if p ≥ threshold predicts the positive label. The threshold is rounded to 0.001."""
+    def confusion(self, threshold: float | None = None) -> Confusion:
+        """Return the confusion if p ≥ threshold predicts the positive label. The threshold is rounded to 0.001.
+
+        By default, it is the threshold of the Panel, and ½ for other learners.
+        """
+        threshold = self.threshold if threshold is None else threshold
         if not 0 <= threshold <= 1:
             message = f"threshold must be between 0 and 1, got {threshold!r}"
             raise ValueError(message)
@@ -185,6 +196,7 @@ class Measures:
 
     def calibration(self, bins: int = 10) -> list[CalibrationBin]:
         """Return a `CalibrationBin` for each of ``bins`` equal intervals of probability that has rounds."""
+        bins = check_bins(bins)
         edges = [round(1000 * k / bins) for k in range(bins + 1)]
         starts = [0, *(TAIL + edge - 1 for edge in edges[1:-1]), BINS]
         bin_edges = edges_of_bins()
@@ -240,6 +252,15 @@ class Measures:
     def __repr__(self) -> str:
         numbers = f"log loss {self.log_loss:.6g}, Brier {self.brier:.6g}, AUC {self.auc:.6g}"
         return f"<Measures of {self.rounds} rounds: {numbers}>"
+
+
+def check_bins(bins: Any) -> int:
+    """Return the number of intervals; raise ValueError if it is not a whole number from 1 to 1000."""
+    whole = isinstance(bins, SupportsIndex) and not isinstance(bins, bool)
+    if not whole or not 1 <= index(bins) <= MOST_INTERVALS:
+        message = f"bins must be a whole number from 1 to {MOST_INTERVALS}, got {bins!r}"
+        raise ValueError(message)
+    return index(bins)
 
 
 def ratio(part: float, whole: float) -> float:

@@ -231,23 +231,38 @@ def predict(
 
 
 def predict_sets(
-    source: Source, learner: MultilabelPanel, to: str | PathLike[str] | IO[str], *, scores: bool = False
+    source: Source,
+    learner: MultilabelPanel,
+    to: str | PathLike[str] | IO[str],
+    *,
+    scores: bool = False,
+    probabilities: bool = False,
+    csv: bool = False,
 ) -> Predicted:
     """Write the predicted labels of each example of a source, one line for each: labels are separated by commas.
 
-    The parameters are those of ``predict``. With ``scores``, each label of the learner with its probability follows.
+    The parameters are those of ``predict``. With ``scores``, each label of the learner with its probability follows. In
+    CSV, and with ``probabilities``, the probabilities have a column each.
     """
     rounds = unknown = 0
     names = list(label_lines(learner.panels))
     reader = learner.reading_panel.open_stream(source, labels_needed=False, warn=False)
     with predictions_file(to) as out:
+        table = writer(out.file, lineterminator="\n")
+        if csv:
+            table.writerow(["prediction", *(f"p({name})" for name in names if scores or probabilities)])
         for chances, unknown_here in learner.probabilities_of_parts(reader):
             rounds += len(chances)
             unknown += unknown_here
             for row in chances.tolist():
                 found = [",".join(name for name, p in zip(names, row, strict=True) if p > EVEN)]
-                if scores:
+                if probabilities or (scores and csv):
+                    found += [f"{p:.6g}" for p in row]
+                elif scores:
                     found += [f"{name}:{p:.6g}" for name, p in zip(names, row, strict=True)]
-                out.file.write("\t".join(found) + "\n")
+                if csv:
+                    table.writerow(found)
+                else:
+                    out.file.write("\t".join(found) + "\n")
             out.file.flush()
     return Predicted(rounds, unknown, reader.report.remarks)

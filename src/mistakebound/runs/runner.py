@@ -9,9 +9,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stop_at_signal, uninterrupted
-from mistakebound._support.text import many
+from mistakebound._support.text import did_you_mean, many
+from mistakebound.data.labels import plain_label
 from mistakebound.data.options import numbered_names
-from mistakebound.data.remarks import Remark
+from mistakebound.data.remarks import Remark, no_positive
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import BY_HEADER, Option, OptionError, StreamError
 from mistakebound.learners.learner import Learner
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     Path = str | PathLike[str]
 
 
-POSITIVE = Option("positive", "positive")
 POSITIVE_OF = Option("positive", "positive=LABEL")
 
 
@@ -348,6 +348,7 @@ class Job:
 
                 out = during.enter_context(predictions_file(predictions, at))
             self.learn(out)
+            self.refuse_unknown_positive()
             self.remark_on_labels()
             if self.checkpoint is not None:
                 self.save(self.checkpoint, out)
@@ -373,8 +374,7 @@ class Job:
                 if out is not None:  # before progress, which may raise: model and predictions must stay together
                     out.write(step.ledger)
                 self.progress.learned(tally, position)
-                if position.report is not None and (remarks := position.report.remarks):
-                    self.remark(*remarks)
+                self.remark_on_files()
                 if checkpoint is not None:
                     checkpoint.learned(self.learner, step.ledger.rounds, out)
         except (KeyboardInterrupt, ValueError) as reason:
@@ -384,8 +384,7 @@ class Job:
         finally:
             tally.end()
             self.progress.end(tally)
-            if position.report is not None:
-                self.remark(*position.report.remarks)
+            self.remark_on_files()
 
     def limit(self) -> int | None:
         """Return how many examples the next step may learn: up to the next checkpoint or line of the table."""
@@ -403,12 +402,32 @@ class Job:
             words = f"only one label occurred: all {rounds:,} examples have the label {label!r}"
             self.remark(Remark("one label", (words,)))
 
-    def remark_on_positive(self) -> None:
-        """Add a remark if the label that is learned against all others did not occur."""
+    def remark_on_files(self) -> None:
+        """Pass on the remarks of the reader, except that on ``positive``: it knows only what it has read itself."""
+        report = self.position.report
+        self.remark(*(each for each in (() if report is None else report.remarks) if each.kind != "positive"))
+
+    def unknown_positive(self) -> tuple[str | Option, ...]:
+        """Return a message if the label that is learned against all others did not occur; otherwise nothing."""
         tally, reader = self.tally, self.position.reader
         positive = None if reader is None else reader.settings.how.positive
-        if positive is not None and tally.labels is None and tally.rounds and not tally.positives:
-            words = (f"no line has the label {positive!r}; ", POSITIVE, " must be written as in the files")
+        if reader is None or positive is None or not tally.rounds:
+            return ()
+        seen = tally.positives if tally.labels is None else plain_label(positive.encode()) in tally.labels
+        return () if seen else no_positive(positive, reader.labels_seen)
+
+    def refuse_unknown_positive(self) -> None:
+        """Raise OptionError, before the model is saved, if a new learner has read all files without a positive label.
+
+        Such a model could only predict the other label, and would keep the misspelled one.
+        """
+        complete = not (self.stopped or self.source.follow or self.continued)
+        if complete and (words := self.unknown_positive()):
+            raise OptionError(*words, kind="no positive label")
+
+    def remark_on_positive(self) -> None:
+        """Add a remark if the label that is learned against all others did not occur."""
+        if words := self.unknown_positive():
             self.remark(Remark("positive", words))
 
     def remark_on_class_weight(self) -> None:
@@ -417,8 +436,8 @@ class Job:
         seen = self.tally.labels or self.learner.ledger_.classes
         for label in weights if self.tally.rounds else ():
             if label not in seen:
-                words = (f"no example has the label {label!r} of ", Option("class_weight", "class_weight"))
-                self.remark(Remark("class weight", words))
+                name, hint = Option("class_weight", "class_weight"), did_you_mean(str(label), [*map(str, seen)])
+                self.remark(Remark("class weight", (f"no example has the label {label!r} of ", name, hint)))
 
     def remark_on_classes(self, labels: dict[Any, int]) -> None:
         """Add a remark that a panel has more than two labels, and how to learn one of them against the others."""
