@@ -173,3 +173,30 @@ def test_what_cannot_be_followed(folder: Path) -> None:
         _, errors = process.communicate(timeout=DEADLINE)
     assert process.returncode == 1
     assert shows(errors, "monday.csv:2: ", "learned already", "--overlap skip")
+
+
+def test_rows_before_a_bad_one_are_saved(folder: Path) -> None:
+    """Also if the bad word comes in the same part as good rows, and a row without an outcome lies between."""
+    path, out, state = folder / "live.csv", folder / "out", folder / "live.mb"
+    path.write_text("Ann,Bob,load\n1,2,1.5\n2,3,2.5\n")
+    words = ("experts", path, "--outcome", "load", "--follow", "--save", state)
+    with out.open("w") as stdout, running(*words, stdout=stdout) as process:
+        wait_until(lambda: lines_of(out) == 3, process)
+        with path.open("a") as file:
+            file.write("3,4,3.5\n4,5,\n5,zz,5.5\n")
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert shows(errors, "live.csv:6: ", "'zz' is not a number")
+    (folder / "next.csv").write_text("Ann,Bob,load\n6,7,6.5\n")
+    found = json.loads(call("experts", folder / "next.csv", "--outcome", "load", "--load", state, "--json"))
+    assert found["rounds"] == 4
+
+
+@pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
+def test_only_save_replaces_the_loaded_state(folder: Path, option: str) -> None:
+    state = folder / "state.mb"
+    call("experts", folder / "monday.csv", "--outcome", "load", "--save", state)
+    before = state.read_bytes()
+    words = ("--outcome", "load", "--load", state, option, state)
+    assert "state.mb is also an input" in call("experts", folder / "monday.csv", *words, fails=2)
+    assert state.read_bytes() == before

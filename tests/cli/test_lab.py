@@ -108,7 +108,7 @@ def test_a_check_that_fails_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.M
         (("--all", "--n", "64"), ("--all runs all experiments",)),
         (("--all", "--plot", "x.png"), ("--plot needs the name of one experiment",)),
         (("--plot", "x.png"), ("--plot needs the name of one experiment",)),
-        (("beta", "--dark"), ("--dark is for the picture of --plot",)),
+        (("beta", "--dark"), ("--dark needs --plot",)),
     ],
 )
 def test_wrong_words_are_errors_that_show_the_way(words: tuple[str, ...], parts: tuple[str, ...]) -> None:

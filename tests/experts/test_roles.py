@@ -1,4 +1,4 @@
-"""Forecasts are told apart from dates, row numbers, names, and numbers that are far from the outcomes."""
+"""Forecasts are distinguished from dates, row numbers, names, and numbers that are far from the outcomes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_outcomes_that_count_up_may_be_forecast() -> None:
 
 
 def test_a_table_without_an_expert_says_why() -> None:
-    with pytest.raises(mb.StreamError, match="not nr, because it numbers the rows") as caught:
+    with pytest.raises(mb.StreamError, match="no column can be an expert: nr, because it numbers the rows") as caught:
         mb.experts.compare({"nr": [1, 2, 3, 4, 5, 6], "y": Y}, "y")
     assert "experts=['nr']" in str(caught.value)
     assert mb.experts.compare({"nr": [1, 2, 3, 4, 5, 6], "y": Y}, "y", experts=["nr"]).advice.names == ["nr"]

@@ -118,7 +118,7 @@ def fails(result: Result, *words: str) -> bool:
 
 def test_a_learner_that_forgets_is_found_by_the_adversary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mb, "Perceptron", Forgetful)
-    assert fails(quick("unit-vectors"), "there are no others later")
+    assert fails(quick("unit-vectors"), "there are none in the later passes")
 
 
 @pytest.mark.parametrize(

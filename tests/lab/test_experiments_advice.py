@@ -179,7 +179,7 @@ BROKEN: dict[str, tuple[Any, str, Any, str]] = {
     "randomized-majority": (mb.experts, "WeightedMajority", Rash, "errs in every hard round"),
     "switching-experts": (mb.experts, "FixedShare", Stubborn, "is within its bound"),
     "vanishing-regret": (mb.experts, "Hedge", Greedy, "no regret of Hedge exceeds"),
-    "winnow-and-majority": (mb, "NormalizedWinnow", Restless, "predict the same in all rounds"),
+    "winnow-and-majority": (mb, "NormalizedWinnow", Restless, "predicts the same as Winnow"),
 }
 """By experiment: where a name is, what replaces it, and words of the check that then fails."""
 

@@ -196,6 +196,6 @@ def test_the_calibration_is_shown(tmp_path: Path) -> None:
     assert sum(each["rounds"] for each in found["calibration"]) == 199
     assert f"calibration error {found['calibration_error']:.4f}" in text
     shown = page.read_text()
-    assert 'aria-label="calibration"' in shown
+    assert "Reliability of the probabilities" in shown
     assert f"{found['calibration_error']:.4f}" in shown
     assert "share of right predictions" in shown

@@ -122,8 +122,8 @@ def main() -> None:
     false, dates, missing cells and short texts need no option. The model stores the options, so "predict" needs none.
     In new.csv the column "kind" may be missing. Write "> FILE" after the command to keep the predictions. There may be
     any number of labels. "run --report page.html" shows how well calibrated the probabilities are, and which labels are
-    confused. "run --positive LABEL --threshold P" learns one label against all others, and predicts it from the
-    probability P on.
+    confused. "run --positive LABEL --threshold P" learns one label against all others, and predicts it if
+    its probability is at least P.
 
     \b
     More examples:
@@ -140,7 +140,7 @@ def main() -> None:
       mistakebound run train.vw.gz --certificate c.json  also write a certificate
       mistakebound verify c.json train.vw.gz             check the certificate
       mistakebound bound littlestone --n 100 --r 2       compute a bound
-      mistakebound lab disjunctions                      watch a theorem hold
+      mistakebound lab disjunctions                      check a theorem
       mistakebound bench                                 measure the speed
       mistakebound completion bash                       complete with Tab
 

@@ -218,10 +218,10 @@ def experts(
 
     Columns of words, dates and row numbers are not experts: they identify a row, and are written beside its
     prediction. A column of numbers that are all far from the outcomes is not an expert either. A note lists them;
-    --experts selects columns whatever they hold.
+    --experts selects columns with any content.
 
     --load continues with a saved state, as if the rows of all files had been in one. Its rules, experts and other
-    columns cannot change. A row that was learned already is an error, unless --overlap is set; a row is recognised by
+    columns cannot change. A row that was learned already is an error, unless --overlap is set. A row is recognised by
     the columns that identify it. --follow waits for more rows at the end of the file, prints the forecast of each, and
     learns those that have an outcome. Ctrl-C ends it with the summary and the saved state.
 
@@ -247,6 +247,7 @@ def experts(
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
     refuse_to_overwrite(files, None, predictions, plot, weights, report, save)
+    refuse_to_overwrite(files, load, predictions, plot, weights, report)  # only --save may replace the loaded state
     if plot:
         picture_maker("experts")
     reading = {name: options.pop(name) for name in ("separator", "header")}

@@ -67,7 +67,7 @@ def forecasters(
     FILE is a table, JSON lines, Parquet or Arrow, with one row per round and one column of probabilities per
     forecaster. An empty field means that there is no forecast. Two forecasters are compared in the rows in which both
     gave a forecast; the table uses the rows in which all forecasters gave one. If there is no such row, each score is
-    over the forecaster's own rows, and the ranking counts the others that a forecaster is better than.
+    over the forecaster's own rows, and the ranking counts how many others each one is better than.
 
     With --classes, a forecaster has a column for each outcome. Its Brier score is the sum over all outcomes, and so are
     MCB, DSC and UNC.

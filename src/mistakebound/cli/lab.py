@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Manual,
-    short_help="Watch each theorem hold in an experiment.",
+    short_help="Check the theorems in experiments.",
     context_settings={"ignore_unknown_options": True},
     epilog=EXIT_CODES.replace("1    bad input: the message says where", "1    a check fails"),
 )
 @click.argument("name", required=False, shell_complete=lambda _ctx, _param, word: complete(word))
 @click.argument("sizes", nargs=-1, type=click.UNPROCESSED, metavar="[--SIZE NUMBER]...")
 @click.option("--all", "everything", is_flag=True, help="Run all experiments.")
-@click.option("--quick", is_flag=True, help="Use small sizes: each experiment takes a moment.")
+@click.option("--quick", is_flag=True, help="Use small sizes, to save time.")
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with charts, tables and checks.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw the charts; needs matplotlib.")
-@click.option("--dark", is_flag=True, help="Draw the picture on a dark page.")
+@click.option("--dark", is_flag=True, help="Draw the charts of --plot on a dark page.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def lab(
     name: str | None,
@@ -47,8 +47,8 @@ def lab(
 ) -> None:
     r"""Run experiments that check the theorems.
 
-    An experiment makes a claim, plays a stream or an adversary against learners, and checks the claim on what happened:
-    by certificates, and by comparing what was measured. Without NAME, list the experiments.
+    An experiment makes a claim, lets learners learn a stream or play against an adversary, and checks the claim with
+    certificates and measured numbers. Without NAME, list the experiments.
 
     The sizes of an experiment and its seed are options. The same sizes and seed give the same numbers.
 
@@ -98,11 +98,11 @@ def refuse_conflicts(name: str | None, sizes: tuple[str, ...], *, everything: bo
     if name is not None and name.startswith("-"):
         message = f"{name} needs an experiment: mistakebound lab NAME {' '.join((name, *sizes))}"
     if everything and name is not None:
-        message = f"--all runs all experiments, each with its own sizes; {' '.join((name, *sizes))} cannot be added"
+        message = f"--all runs all experiments, each with its own sizes; leave out {' '.join((name, *sizes))}"
     if plot and (everything or name is None):
         message = "--plot needs the name of one experiment; for all of them use --all --report FILE.html"
     if dark and not plot:
-        message = "--dark is for the picture of --plot; pages of --report are light or dark as the reader prefers"
+        message = "--dark needs --plot; a page of --report is light or dark by the setting of the browser"
     if message:
         raise click.UsageError(message)
 

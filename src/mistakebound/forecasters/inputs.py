@@ -1,4 +1,4 @@
-"""Check forecasts and outcomes, and bring them into one form."""
+"""Check forecasts and outcomes, and convert them to arrays."""
 
 from __future__ import annotations
 

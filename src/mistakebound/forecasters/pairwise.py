@@ -50,8 +50,8 @@ def pairwise_table(standings: Sequence[PairwiseStanding]) -> str:
     titles = ("better", "clearly", "worse", "clearly", "no common round")
     widths = [max(len(title), 7) for title in titles]
     lines = [
-        "not comparable: there is no round in which all gave a forecast, so each score above is over other rounds;",
-        "the ranking counts the others that a forecaster is better than, on the rounds in which both gave one:",
+        "not comparable: there is no round in which all gave a forecast, so the scores are over different rounds;",
+        "the ranking counts how many others each one is better than, on the rounds in which both gave a forecast:",
         f"{'forecaster':{width}}" + "".join(f" {title:>{wide}}" for title, wide in zip(titles, widths, strict=True)),
     ]
     for each in standings:

@@ -24,17 +24,17 @@ COLUMNS = (
 )
 SEVERAL = (
     "There are several outcomes: the Brier score and its parts are sums over all of them. The diagrams show the "
-    "probability of the first outcome, and of the best forecaster also those of the others."
+    "probability of the first outcome; for the best forecaster, there is a diagram for each outcome."
 )
 NOT_COMPARABLE = (
-    "These scores are not comparable: each is the mean over the rounds of that forecaster, and they differ. The order "
-    "is that of the pairwise ranking."
+    "These scores are not comparable, because each is the mean over the rounds of one forecaster, and forecasters have "
+    "different rounds. The order is that of the pairwise ranking."
 )
 MOST_IN_MATRIX = 16
 """Forecasters in the matrix of differences at most."""
 DIAGRAMS = (
-    "On the dashed line, forecasts come true as often as they say. A line outside its band is evidence against "
-    "calibration. Bars: how many forecasts there are of each size."
+    "On the dashed line, the share of events that occurred equals the forecast. A line outside its band is evidence "
+    "against calibration. Bars: the number of forecasts near each probability."
 )
 DIFFERENCES = (
     "The band encloses the expected difference at every moment: you may look after every round, and stop when the band "

@@ -1,4 +1,4 @@
-"""Planted streams, adversaries that force mistakes, and an experiment for each theorem."""
+"""Planted streams, adversaries that force mistakes, and experiments that check the theorems."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Line(NamedTuple):
     speed: float
     """Examples per second."""
     loss: float | None = None
-    """Of a panel: mean log loss of its mixture, over all rounds of its life whose label had occurred before."""
+    """Of a panel: mean log loss of its mixture, over all of its rounds whose label had occurred before."""
     loss_bound: float | None = None
     """The bound of a theorem on it."""
 

@@ -29,9 +29,9 @@ TOP_OF_LABEL, MOST_LABELS = 8, 8
 """With several classes: number of weights of each label, and labels whose weights are listed."""
 MEANINGS = {
     "holds": "Every premise of the theorem was checked and holds, and the bound is clearly below the number of rounds.",
-    "vacuous": "The bound is true, but too large to say anything about this stream.",
+    "vacuous": "The bound is true, but too large to be useful on this stream.",
     "does not apply": "A premise fails, so the theorem says nothing about this stream.",
-    "incomplete": "Not everything that the theorem needs was kept.",
+    "incomplete": "The learner did not keep all data that the theorem needs.",
     "violated": "The premises hold and the bound does not: this is a bug in mistakebound.",
 }
 FORMATS = {

@@ -82,7 +82,7 @@ def window_borders(rounds: int, width: int | None = None) -> list[int]:
     >>> window_borders(1000, 400), len(window_borders(1_000_000))
     ([0, 400, 800, 1000], 21)
     """
-    step = width or max(int(nice_step(rounds / WINDOWS)), FEWEST)
+    step = width or max(int(nice_step(max(rounds, 1) / WINDOWS)), FEWEST)
     borders = [*range(0, rounds, step), rounds]
     # A short rest would be a noisy last window.
     if width is None and len(borders) > 2 and borders[-1] - borders[-2] < step / 2:

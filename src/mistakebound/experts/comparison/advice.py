@@ -272,7 +272,7 @@ def number_columns(
             message = f"no column except {outcome!r} holds numbers; the columns are: {', '.join(frame.names)}"
             if unfit:
                 why = "; ".join(f"{name}, because {reasons[name]}" for name in unfit)
-                message = f"no column can be an expert: not {why}; if they are experts, set "
+                message = f"no column can be an expert: {why}; if they are experts, set "
                 raise StreamError(message, setting("experts", unfit), kind="no expert", feature=outcome)
             raise StreamError(message, kind="no expert", feature=outcome)
     else:

@@ -82,7 +82,7 @@ def regret_chart(found: Comparison, past: History) -> Chart:
             note += f" The bound of a theorem, {allowed[-1]:,.4g} in the end, is far above the chart."
     if len(found.mixes) > MOST_LINES:
         note += f" The {MOST_LINES} best rules of {len(found.mixes)} are shown."
-    title = f"Regret to the best expert, {rivals[best.rule]}" if one else "Regret to the hardest expert to beat"
+    title = f"Regret to the best expert, {rivals[best.rule]}" if one else "Regret to the expert that is hardest to beat"
     return Chart(title, axis, Axis("regret"), marks, note)
 
 

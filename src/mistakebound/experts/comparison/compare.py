@@ -9,6 +9,7 @@ import numpy as np
 
 from mistakebound._support.json_numbers import json_of
 from mistakebound.data.columns import Frame, columns_with
+from mistakebound.errors import StreamError
 from mistakebound.experts.comparison.advice import CLASSES, LABELS, ColumnChoice
 from mistakebound.experts.comparison.follow import follow as learn_followed
 from mistakebound.experts.comparison.records import as_object, write_predictions
@@ -236,7 +237,13 @@ def compare(
     reading: dict[str, Any] = {"separator": separator, "header": header, "skip_bad": skip_bad}
     if follow:
         state.choice = replace(state.choice, ahead=True)
-        stream, checked = learn_followed(table, state, on_round, overlap, reading)
+        try:
+            stream, checked = learn_followed(table, state, on_round, overlap, reading)
+        except StreamError:
+            if save is not None and state.past is not None:  # the rows before the bad one stay learned
+                state.last = max(1, state.last)
+                save_state(state, save)
+            raise
     else:
         frame = table if isinstance(table, Frame) else columns_with(table, outcome, **reading)
         stream, checked = state.stream(frame, overlap)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mistakebound._support.text import many
 from mistakebound.data.columns import Frame, Places
+from mistakebound.data.tables import is_number
 from mistakebound.errors import OptionError, setting
 
 if TYPE_CHECKING:
@@ -37,10 +38,15 @@ def part_of(frame: Frame, begin: int, end: int, names: Sequence[str]) -> Frame:
         if first < last:
             lines = each.lines[first - each.first : last - each.first]
             places.append(Places(first - begin, each.file, each.in_rows, lines))
+    numbers = {name: frame.numbers[name][begin:end] for name in names if name in frame.numbers}
+    words = {name: frame.words[name][begin:end] for name in names if name in frame.words}
+    for name in [name for name, texts in words.items() if all(not text or is_number(text) for text in texts)]:
+        texts = words.pop(name)  # the word that makes it a column of text is in another row
+        numbers[name] = np.array([float(text) if text else np.nan for text in texts])
     return Frame(
         list(names),
-        {name: frame.numbers[name][begin:end] for name in names if name in frame.numbers},
-        {name: frame.words[name][begin:end] for name in names if name in frame.words},
+        numbers,
+        words,
         end - begin,
         list(frame.skipped),
         places,

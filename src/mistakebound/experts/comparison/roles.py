@@ -1,4 +1,4 @@
-"""Tell the forecasts of a table apart from its other columns: dates, row numbers, names, and numbers far from outcomes.
+"""Distinguish forecasts from the other columns of a table: dates, row numbers, names, and numbers far from outcomes.
 
 A column that only identifies a row (a date, a number of the row, a name) is an *id*. It is written beside the
 predictions, and dates are the axis of charts.

@@ -1,4 +1,4 @@
-"""Which of two forecasters is closer to a truth that nobody sees."""
+"""Which of two forecasters is closer to the true probabilities, which are never seen."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ ALPHA = 0.01
 @experiment(
     "alice-and-bob",
     title="Who is closer to the truth: Alice or Bob?",
-    claim="Alice forecasts rain with 70 %, Bob with 80 %, and it rains: that says little. The true probability p is "
-    "never seen, but E[(h − y)²] = E[(h − p)²] + E[p(1 − p)], and the last term is the same for both. So the "
-    "difference of their squared errors estimates who is closer to p, and a confidence sequence shows when it is "
-    "clear.",
+    claim="The difference of two squared errors shows who is closer to the true probability p, although p is never "
+    "seen. The reason is E[(h − y)²] = E[(h − p)²] + E[p(1 − p)] for a forecast h and an outcome y: the last term is "
+    "the same for both forecasters. A single day shows little. A confidence sequence shows when the result is clear.",
     setting="On each day p is drawn between 10 % and 85 %, and it rains with probability p. Alice forecasts p with a "
     "random error (standard deviation 5 points); Bob adds 10 points to p.",
     quick={"days": 8000},
@@ -40,9 +39,9 @@ def alice_and_bob(*, days: int = 10000, seed: int = 0) -> Findings:
     closer, wins = "Alice" if truth[-1] < 0 else "Bob", float(np.mean((bob - y) ** 2 < (alice - y) ** 2))
     checks = [
         Check("the true difference lies within the confidence sequence after every day", inside == days, f"{inside}"),
-        Check("one day says little: Bob is better on a third of the days", wins > 1 / 3, f"{100 * wins:.0f} %"),
+        Check("a single day shows little: Bob is better on over a third", wins > 1 / 3, f"{100 * wins:.0f} %"),
         Check("the one who is closer to p has the smaller mean error at the end", pair.better == closer, pair.better),
-        Check("it is clear at the end", clear is not None, f"since day {clear}"),
+        Check("the difference is clear at the end", clear is not None, f"since day {clear}"),
     ]
 
     def chart(title: str, first: int) -> Chart:
@@ -68,6 +67,6 @@ def alice_and_bob(*, days: int = 10000, seed: int = 0) -> Findings:
     conclusion = (
         f"Bob has the smaller error on {100 * wins:.0f} % of the days. After {days:,} days the outcomes show a "
         f"difference of {means[-1]:.4f} in favour of {pair.better}; the true one is {truth[-1]:.4f}. "
-        + ("It is not clear yet." if clear is None else f"It is clear since day {clear:,}.")
+        + ("It is not clear yet." if clear is None else f"The difference is clear since day {clear:,}.")
     )
     return Findings(conclusion, checks, [table], charts)

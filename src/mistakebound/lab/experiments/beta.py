@@ -15,11 +15,11 @@ BETAS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @experiment(
     "beta",
-    title="How much a wrong expert should lose",
+    title="How much weight a wrong expert should lose",
     claim="Weighted Majority, which multiplies the weight of a wrong expert by β, makes at most (ln n + m ln(1/β)) / "
     "ln(2/(1+β)) mistakes if the best expert makes m. The larger m is, the larger is the β with the smallest bound.",
     setting="One of n experts is right except for noise: a share of the labels is flipped. The others flip coins. Each "
-    "β sees the same rounds.",
+    "β is used on the same rounds.",
     theorems=("weighted-majority",),
     quick={"n": 16, "rounds": 1000},
 )

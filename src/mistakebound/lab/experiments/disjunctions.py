@@ -15,11 +15,11 @@ ACTIVE = 1.0
 
 @experiment(
     "disjunctions",
-    title="Irrelevant variables cost Winnow a logarithm",
+    title="Many irrelevant variables cost Winnow few mistakes",
     claim="If the label is an OR of r of n variables, Winnow makes fewer than 2 + 3r⌈lg n⌉ mistakes (Littlestone), and "
     "Elimination at most n − r. Many irrelevant variables hardly matter to Winnow, but many relevant ones do.",
-    setting="Each variable of the OR is 1 so often that half of the labels are positive, and one of the other "
-    "variables is 1 on average. Both learners see the same 20n rounds.",
+    setting="Each variable of the OR is 1 so often that half of the labels are positive. Of the other "
+    "variables, one is 1 on average. Both learners see the same 20n rounds.",
     theorems=("littlestone", "elimination"),
     quick={"n": 256, "r": 8},
 )

@@ -15,11 +15,11 @@ from mistakebound.viz.chart import Axis, Chart, Level
 
 @experiment(
     "drift",
-    title="A target that changes: who recovers?",
-    claim="No fixed disjunction is right throughout, so the bounds of Winnow do not apply; yet Winnow recovers after "
-    "each change. The bound of the Panel needs no fixed target: it counts the mistakes of its best member.",
+    title="Learners recover after the target changes",
+    claim="No fixed disjunction is right in all rounds, so the bounds of Winnow do not apply. But Winnow recovers "
+    "after each change. The bound of the Panel needs no fixed target: it counts the mistakes of its best member.",
     setting="The label is an OR of r of n variables. At regular intervals r other variables are chosen; the inputs "
-    "look the same as before. Winnow, a Perceptron with a bias and the Panel, all without a parameter for drift.",
+    "look the same as before. Winnow, a Perceptron with a bias and the Panel learn it, without a parameter for drift.",
     theorems=("guarded-weighted-majority", "bayes-mixture"),
     quick={"rounds": 2000, "n": 30, "changes": 1},
 )

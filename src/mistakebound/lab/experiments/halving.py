@@ -1,4 +1,4 @@
-"""Halving makes at most ⌊lg n⌋ mistakes, and an adversary forces exactly so many."""
+"""Halving makes at most ⌊lg n⌋ mistakes, and an adversary forces exactly this number."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ COLUMNS = ("k", "experts n", "against the adversary", "on random advice, mean", 
     title="Halving: lg n mistakes are enough, and cannot be avoided",
     claim="If one of n experts never errs, Halving makes at most ⌊lg n⌋ mistakes: each one removes at least half of "
     "the experts that are left. With n = 2^k experts, an adversary forces k mistakes from any deterministic learner.",
-    setting="The adversary has an expert for each sequence of k labels, and contradicts the prediction k times; then "
-    "the same rounds come again. Random advice: one expert is always right, and the others flip coins.",
+    setting="The adversary has an expert for each sequence of k labels, and contradicts the prediction k times. Then "
+    "the same rounds are repeated. Random advice: one expert is always right, and the others flip coins.",
     theorems=("halving",),
     quick={"k": 6, "streams": 5},
 )
@@ -42,7 +42,7 @@ def halving(*, k: int = 12, streams: int = 20, seed: int = 0) -> Findings:
     shown = f"k = {k}: {rows[-1][2]} mistakes" if not exact else f"not for k = {exact}"
     checks = [
         Check("the adversary forces exactly k mistakes, for every k", not exact, shown),
-        Check("the same rounds bring no other mistakes", half == 0, f"{half}"),
+        Check("there are no mistakes when the same rounds are repeated", half == 0, f"{half}"),
         certified("against the adversary", *forced),
         certified("on random advice", *random),
         Check("random advice is easier than the adversary", rows[-1][3] < k, f"{rows[-1][3]:.3g} and {k} mistakes"),

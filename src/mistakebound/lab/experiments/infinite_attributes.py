@@ -1,4 +1,4 @@
-"""Winnow with names that keep coming: the number of features is not in the bound."""
+"""Winnow with new names in each round: the bound does not depend on the number of features."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Example = dict[str, int]
 
 @experiment(
     "infinite-attributes",
-    title="Winnow does not mind how many features there are",
+    title="The bound of Winnow does not depend on the number of features",
     claim="Winnow with the threshold 4σ needs no list of features: a feature that was never seen has the weight 1. If "
-    "the label is an OR of r features, and at most σ are active at once, the bound contains r and σ, but not the "
-    "number of features. New names may come forever.",
+    "the label is an OR of r features, and at most σ are active at once, the bound depends on r and σ, but not "
+    "on the number of features, which may grow without end.",
     setting="An example is a set of σ words, and its label is the OR of r of them. A share of the other words is new "
     "in each round, the rest comes from 200 known words. Winnow with the usual threshold θ = n, the number of "
     "features that will be seen, learns the same examples.",

@@ -22,8 +22,8 @@ DELAYS = (0, 1, 2, 4, 8, 16, 32)
     claim="If outcomes come late, the Perceptron makes at most (1 + 2τ̄)(R‖u‖/γ)² mistakes. τ̄ is the mean number of "
     "updates between a wrong prediction and its outcome. An adversary reaches the bound exactly.",
     setting="Random stream: points with a planted margin; the outcome of each round comes τ rounds later. Adversary: "
-    "each of k unit vectors is shown τ + 1 times in a row, then the τ + 1 outcomes come together; then all of it "
-    "again.",
+    "each of k unit vectors is shown τ + 1 times in a row, and then the τ + 1 outcomes come together. All rounds "
+    "are played twice.",
     theorems=("delayed",),
     quick={"rounds": 1000, "margin": 0.3, "k": 5},
 )
@@ -49,7 +49,7 @@ def late_labels(*, rounds: int = 2500, n: int = 20, margin: float = 0.15, k: int
         checks.append(Check(f"τ = {delay}: the adversary reaches the bound, (τ + 1)k", reached, f"{forced}"))
     random, adversary = rows[::2], rows[1::2]
     slower = random[-1][3] > random[0][3]
-    checks.append(Check("the longest delay costs mistakes on the random stream", slower, f"{random[-1][3]}"))
+    checks.append(Check("random stream: the longest delay costs more mistakes than none", slower, f"{random[-1][3]}"))
     charts = [
         Chart(
             f"Mistakes on the {title}",

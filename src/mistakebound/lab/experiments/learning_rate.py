@@ -11,15 +11,16 @@ from mistakebound.viz.chart import Axis, Chart, Level
 
 COLUMNS = ("η", "η/η*", "C", "mistakes", "ln n/C", "RE/C", "status")
 BELOW, ABOVE = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.3, 1.6, 1.8), (2.5, 4.0, 8.0)
-"""Rates as multiples of the best one. Above 2, C is negative for small margins, and the theorem says nothing."""
+"""Rates as multiples of the best one. Above 2, C is negative for small margins, and the theorem does not apply."""
 
 
 @experiment(
     "learning-rate",
     title="The learning rate of Winnow",
     claim="At the rate η, Winnow makes at most ln n/C mistakes with C = ηγ − ln cosh η, if C > 0. The bound is "
-    "smallest at η* = ½ ln((1+γ)/(1−γ)). Below, each mistake teaches too little. Far above, the theorem says nothing.",
-    setting="n experts say −1 or +1, and the label is the majority of k of them, so that γ = 1/k. Normalised Winnow "
+    "smallest at η* = ½ ln((1+γ)/(1−γ)). A much smaller rate costs more mistakes. Far above η*, C < 0, and "
+    "the theorem does not apply.",
+    setting="n experts vote −1 or +1, and the label is the majority of k of them, so that γ = 1/k. Normalised Winnow "
     "sees the same rounds with different rates.",
     theorems=("winnow-fixed-rate",),
     quick={"n": 64, "k": 3},

@@ -1,4 +1,4 @@
-"""A guard for advice that cannot be trusted: the bound of the experts holds whatever the advice is."""
+"""A guard for advice that cannot be trusted: the bound holds for any advice."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mistakebound.viz.chart import Axis, Chart, Level
 
 @experiment(
     "lying-adviser",
-    title="Follow an adviser who may lie, and keep the bound",
+    title="The guard keeps its bound even if the adviser lies",
     claim="Guarded Weighted Majority follows any advice while the weights allow it. It makes at most 2.41(m + lg n) "
-    "mistakes, where m is the number of mistakes of the best of n experts, even if the adviser always lies. If the "
-    "adviser is good, it errs less often than the experts.",
+    "mistakes, where m is the number of mistakes of the best of n experts, even if the adviser always lies. With a "
+    "good adviser, it errs less often than the experts.",
     setting="One of n experts errs in 10 % of the rounds, the others in 40 %. Three advisers: one always lies, one is "
-    "always right, one is right in the first half and lies in the second. Beside the guard: Weighted Majority, which "
-    "does not see the advice, and the advice alone.",
+    "always right, one is right in the first half and lies in the second. The guard is compared with Weighted "
+    "Majority, which does not see the advice, and with the advice alone.",
     theorems=("guarded-weighted-majority", "weighted-majority"),
     quick={"rounds": 600, "n": 8},
 )
@@ -33,7 +33,7 @@ def lying_adviser(*, rounds: int = 2000, n: int = 20, seed: int = 0) -> Findings
     advisers = {
         "always lies": 1 - y,
         "is always right": y,
-        "turns bad": np.where(np.arange(rounds) < rounds // 2, y, 1 - y),
+        "starts to lie": np.where(np.arange(rounds) < rounds // 2, y, 1 - y),
     }
     voter = mb.experts.WeightedMajority()
     alone = voter.run(votes, y)
@@ -66,15 +66,13 @@ def lying_adviser(*, rounds: int = 2000, n: int = 20, seed: int = 0) -> Findings
     lies, right, turns = made.values()
     checks += [
         Check("the guard errs less often than the adviser who always lies", lies < rounds, f"{lies} of {rounds}"),
-        Check(
-            "with an adviser who is always right, less often than Weighted Majority", right < alone.mistakes, f"{right}"
-        ),
-        Check("with one who turns bad, less often than the advice", turns < rounds - rounds // 2, f"{turns}"),
+        Check("if the adviser is always right, less often than Weighted Majority", right < alone.mistakes, f"{right}"),
+        Check("if the adviser starts to lie, less often than the advice", turns < rounds - rounds // 2, f"{turns}"),
     ]
     columns = ("the adviser", "advice alone", "Weighted Majority", "guard", "overrides", "bound of the guard")
     conclusion = (
         f"The best expert errs {best} times in {rounds:,} rounds, Weighted Majority {alone.mistakes} times. The guard "
         f"errs {lies} times with an adviser who always lies, {right} times with one who is always right, and {turns} "
-        f"times with one who turns bad; the bound is {rows[0][-1]:.0f} each time."
+        f"times with one who starts to lie; the bound is {rows[0][-1]:.0f} each time."
     )
     return Findings(conclusion, checks, [Table(f"Mistakes in {rounds:,} rounds", columns, rows)], charts)

@@ -13,7 +13,7 @@ from mistakebound.viz.chart import Axis, Chart
 
 @experiment(
     "multiclass",
-    title="Several classes: the bound does not contain their number",
+    title="Several classes: the bound does not depend on their number",
     claim="If a matrix U, with a row for each class, scores the label at least γ above every other class, the "
     "multiclass Perceptron makes at most 2(R‖U‖/γ)² mistakes after its first round.",
     setting="Points of norm 1 in n dimensions, with k classes. The planted U has norm 1, and its margin γ varies. The "

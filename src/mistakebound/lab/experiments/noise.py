@@ -1,4 +1,4 @@
-"""Noise in labels and in attributes: mistakes grow with the noise, and the agnostic bounds follow."""
+"""Noise in labels and in attributes: mistakes grow with the noise, and so do the agnostic bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 
 @experiment(
     "noise",
-    title="With noise, mistakes grow, and the agnostic bounds follow",
+    title="Mistakes grow with noise, and so do the agnostic bounds",
     claim="No vector separates a stream with noise, so the bounds for separable streams do not apply. The agnostic "
     "bounds hold for every vector u on every stream: they add the hinge loss of u, which grows with the noise.",
     setting="The majority of k of n experts is right. Then each label (first chart) or each vote (second chart) is "

@@ -18,7 +18,7 @@ COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
     title="A panel among many experts: Perceptron and Winnow",
     claim="If the majority of k of n experts is always right, the Perceptron makes at most nk mistakes, and Winnow at "
     "most 2k² ln n. Winnow's bound is the smaller one if n is large in comparison with k.",
-    setting="n experts say −1 or +1 by fair coin flips, and the label is the majority of k of them. Both learners see "
+    setting="n experts vote −1 or +1 by fair coin flips, and the label is the majority of k of them. Both learners see "
     "the same rounds, twice as many as the larger bound. Winnow (normalised) runs with the best rate for γ = 1/k.",
     theorems=("perceptron-panel", "winnow-panel"),
     quick={"n": 128, "k": 5},

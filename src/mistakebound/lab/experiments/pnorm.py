@@ -27,8 +27,8 @@ COLUMNS = ("target", "p", "mistakes", "bound", "‖u‖_q", "rounds")
     claim="The p-norm Perceptron makes at most (p−1)(X‖u‖_q/γ)² mistakes, where ‖x‖_p ≤ X and 1/p + 1/q = 1. With "
     "p = 2 it is the Perceptron, which is good if the target is dense and examples are sparse. With p = 2 ln n its "
     "bound is like that of Winnow, which is good if the target is sparse and examples are dense.",
-    setting="Sparse target: n experts say −1 or +1, and the label is the majority of k of them. Dense target: every "
-    "feature has a weight −1 or +1, 2k + 1 features of an example are −1 or +1, the label is the sign.",
+    setting="Sparse target: n experts vote −1 or +1, and the label is the majority of k of them. Dense target: every "
+    "feature has a weight −1 or +1, 2k + 1 features of an example are −1 or +1, and the label is the sign of the sum.",
     theorems=("pnorm",),
     quick={"n": 64},
 )

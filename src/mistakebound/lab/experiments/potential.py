@@ -15,11 +15,12 @@ COLUMNS = ("learner", "inequality of the lemma", "mistakes", "value at the end",
 @experiment(
     "potential",
     title="Every mistake moves the potential",
-    claim="Each mistake moves the number that the proof follows at least as far as its lemma says. Perceptron: at most "
+    claim="Each mistake changes the potential of the proof by at least the amount in its lemma. Perceptron: at most "
     "‖x‖² is added to ‖z‖², and at least γ to u·z. Winnow: RE(u‖w) falls by at least C. Weighted Majority: the total "
-    "weight W falls to at most W(1+β)/2. These numbers have limits, which the line of the lemma reaches at the bound.",
+    "weight W falls to at most W(1+β)/2. Each potential has a limit, which the line of the lemma reaches at the bound.",
     setting=f"Perceptron: points of norm 1 with margin γ = {GAMMA}. Winnow: n experts, the majority of {PANEL} is "
-    f"right. Weighted Majority with β = 1/2: one expert errs in {100 * NOISE:g} % of rounds/10, the others flip coins.",
+    f"right. Weighted Majority with β = 1/2: a tenth of the rounds; one expert errs in {100 * NOISE:g} % of them, and "
+    "the others flip coins.",
     theorems=("novikoff", "winnow-fixed-rate", "weighted-majority"),
     quick={"n": 32, "rounds": 2000},
 )

@@ -24,7 +24,7 @@ SPREAD = math.log(1e6) / 2  # a probability of one in a million that the draws d
     "an expected regret of at most 2√(T ln n): its average regret vanishes.",
     setting="In every second round all n = 2·pairs experts are right. In the others a random half of them votes 1, the "
     "other half 0, and the outcome is the opposite of the weighted majority. Both rules play the same rounds. Σ F_t "
-    "is the exact expected number of mistakes of the randomized rule; one sequence of draws is played, too.",
+    "is the exact expected number of mistakes of the randomized rule; one sequence of draws is also played.",
     theorems=("weighted-majority", "randomized-weighted-majority"),
     quick={"rounds": 4000, "pairs": 4},
 )

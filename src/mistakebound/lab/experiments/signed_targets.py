@@ -21,8 +21,8 @@ PANEL, OPPOSITE = 5, 2
     claim="Balanced Winnow learns targets with negative weights within its bound, and normalised Winnow does not learn "
     "them. The theorem of normalised Winnow requires u ≥ 0. Balanced Winnow doubles the features to (x, −x), and its "
     "theorem holds for every u with ‖u‖₁ = 1, with ln 2n instead of ln n.",
-    setting=f"n experts say −1 or +1. The label is the majority of {PANEL} of them, and {OPPOSITE} of these count with "
-    f"the opposite sign: u is ±1/{PANEL} on them, and γ = 1/{PANEL}. Both learners run with the best rate for γ.",
+    setting=f"n experts vote −1 or +1. The label is the majority of {PANEL} of them, and {OPPOSITE} of these count "
+    f"with the opposite sign: u is ±1/{PANEL} on them, and γ = 1/{PANEL}. Both learners run with the best rate for γ.",
     theorems=("balanced-winnow", "winnow-fixed-rate"),
     quick={"n": 64, "rounds": 1000},
 )

@@ -1,4 +1,4 @@
-"""The best expert changes: Fixed Share follows, exponential weights do not."""
+"""The best expert changes: Fixed Share follows it, exponential weights do not."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ETA = 0.5  # the square loss on [0, 1] is exp-concave at this rate
 @experiment(
     "switching-experts",
     title="Fixed Share follows the best expert when it changes",
-    claim="Exponential weights have a small regret to the best single expert, and take long to leave it. Fixed Share "
-    "gives a share α of the weight back to all experts after each round. Its regret to the best sequence of experts "
-    "with k switches is at most ((k+1) ln n + k ln(1/α) + (T−1−k) ln(1/(1−α)))/η.",
+    claim="Exponential weights have a small regret to the best single expert, but change slowly to another one. Fixed "
+    "Share gives a share α of the weight back to all experts after each round. Its regret to the best sequence of "
+    "experts with k switches is at most ((k+1) ln n + k ln(1/α) + (T−1−k) ln(1/(1−α)))/η.",
     setting="In each of k + 1 spans of time another of n experts forecasts with errors of 0.1; the others are off by "
-    "0.4. Forecasts are cut to [0, 1]. Square loss, η = ½, and α = k/(T−1). The sequence is found in hindsight.",
+    "0.4. Forecasts are cut to [0, 1]. Square loss, η = ½, and α = k/(T−1). The best sequence is found in hindsight.",
     theorems=("fixed-share", "exponentially-weighted-average"),
     quick={"rounds": 400, "n": 4, "switches": 1},
 )

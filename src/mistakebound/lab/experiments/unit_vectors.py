@@ -31,7 +31,11 @@ def unit_vectors(*, k: int = 400) -> Findings:
     _, mistakes, _, allowed = rows[-1]
     checks = [
         Check("the adversary forces k mistakes, for each k", [row[1] for row in rows] == sizes, f"k = {k}: {mistakes}"),
-        Check("there are no others later", all(row[2] == 0 for row in rows), f"{sum(row[2] for row in rows)}"),
+        Check(
+            "there are none in the later passes",
+            all(row[2] == 0 for row in rows),
+            f"{sum(row[2] for row in rows)}",
+        ),
         certified("Perceptron", *certificates),
     ]
     chart = Chart(

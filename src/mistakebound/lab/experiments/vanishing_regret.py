@@ -18,10 +18,10 @@ ERRORS = 5.0  # standard errors within which a mean must lie
 
 @experiment(
     "vanishing-regret",
-    title="The average regret vanishes, and nobody can do better on coin flips",
+    title="The average regret vanishes, and on coin flips no rule does better",
     claim="The regret of Hedge in T rounds is at most √(T ln n/2). No rule does much better: on coin flips the "
     "expected regret of every rule is T/2 − E[min of n Binomial(T, ½)], which tends to √(T ln n/2). For the square "
-    "loss, exponential weights with η = ½ have a regret of at most 2 ln n, whatever T is.",
+    "loss, exponential weights with η = ½ have a regret of at most 2 ln n, for every T.",
     setting="Coin flips: the loss of each expert in each round is 0 or 1, by a fair coin, and the regret is averaged "
     "over several streams. Square loss: one expert is always right, and the others always wrong.",
     theorems=("hedge", "adahedge", "exponentially-weighted-average"),

@@ -17,8 +17,8 @@ from mistakebound.viz.chart import Axis, Chart, Level
     "winnow-and-majority",
     title="Winnow is a Weighted Majority that learns from its own mistakes only",
     claim="On votes −1 and +1, a mistake of normalised Winnow multiplies the weight of a wrong expert by e^{−2η} "
-    "relative to a right one, as Weighted Majority with β = e^{−2η} does. But Winnow moves only when the master errs. "
-    "Fed with these rounds only, Weighted Majority makes the same predictions in all rounds.",
+    "relative to a right one, as Weighted Majority with β = e^{−2η} does. But Winnow learns from its own mistakes "
+    "only. If Weighted Majority learns from these rounds only, it makes the same predictions in all rounds.",
     setting="The majority of k of n experts is always right; the vote of each expert alone is a coin flip. η is best "
     "for the margin 1/k, which gives β = ½ for k = 3. Winnow, Weighted Majority that learns in each round, and one "
     "that learns only after its own mistakes see the same rounds.",
@@ -45,9 +45,9 @@ def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: in
     weights = float(np.abs(lazy.weights_for(stream.X[0]) - np.asarray(winnow.weights_)).max())
     certificate = winnow.certify("winnow-best-rate", np.isin(np.arange(n), stream.target), X=stream.X, y=stream.y)
     checks = [
-        Check("Winnow and the lazy Weighted Majority predict the same in all rounds", same == rounds, f"{same}"),
+        Check("with own mistakes only, Weighted Majority predicts the same as Winnow", same == rounds, f"{same}"),
         Check("their final weights agree", weights <= 1e-9, f"largest difference {weights:.2g}"),
-        Check("Weighted Majority, which learns in each round, predicts otherwise", parted.size > 0, f"{parted.size}"),
+        Check("Weighted Majority that learns in each round predicts differently", parted.size > 0, f"{parted.size}"),
         certified("Winnow", certificate),
         certified("Weighted Majority", majority.certify()),
     ]
