@@ -61,3 +61,11 @@ def test_weights_and_explanations_are_those_of_one_label(model: Path, command: s
     mb.load(model).panels["sport"].save(model.parent / "sport.mb")
     assert done.stdout == call(command, model.parent / "sport.mb", *files).stdout
     assert "goal" in done.stdout
+
+
+def test_run_says_that_it_cannot_continue_the_model(model: Path) -> None:
+    done = call("run", model.parent / "new.vw", "--load", model)
+    assert done.exit_code == 2
+    assert f"{model} is a model of a MultilabelPanel, which 'run' cannot continue" in done.output
+    done = call("run", model.parent / "new.vw", "--save", model, "--resume")
+    assert "as the model of a MultilabelPanel is" in done.output
