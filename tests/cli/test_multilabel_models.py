@@ -79,3 +79,11 @@ def test_probabilities_have_a_column_for_each_label(model: Path) -> None:
     lines = [line.split("\t") for line in call("predict", model, new, "--probabilities").stdout.splitlines()]
     assert [line[1:] for line in lines] == wanted
     assert call("predict", model, new, "--csv").stdout.splitlines()[:2] == ["prediction", "sport"]
+
+
+def test_run_says_that_it_cannot_continue_the_model(model: Path) -> None:
+    done = call("run", model.parent / "new.vw", "--load", model)
+    assert done.exit_code == 2
+    assert f"{model} is a model of a MultilabelPanel, which 'run' cannot continue" in done.output
+    done = call("run", model.parent / "new.vw", "--save", model, "--resume")
+    assert "as the model of a MultilabelPanel is" in done.output

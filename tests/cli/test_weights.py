@@ -139,6 +139,8 @@ def test_bad_weights_of_labels(table: Path, tmp_path: Path, words: list[str], me
     assert f"--class-weight {message}" in call("run", table, "--label", "y", *options, fails=2).replace(
         "must have each label once, got ", ""
     )
+    several = ("--label", "y", "--class-weight", "yes=5,no=2")
+    assert "set --class-weight once for each label" in call("run", table, *several, fails=2)
     learner = ("--learner", "arow", "--class-weight", "yes=2")
     assert "--class-weight is not a parameter of arow" in call("run", table, "--label", "y", *learner, fails=2)
     call("run", table, "--label", "y", "--save", tmp_path / "m.mb")

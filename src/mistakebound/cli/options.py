@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -281,6 +282,11 @@ def parse_class_weight(texts: tuple[str, ...]) -> dict[Any, float]:
     found: dict[Any, float] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
+        if re.search(r"=[-+.e\d]+,", name):
+            message = (
+                f"set --class-weight once for each label (--class-weight spam=5 --class-weight ham=2), got {text!r}"
+            )
+            raise click.UsageError(message)
         label = plain_label(name.strip().encode())
         try:
             weight = float(number)

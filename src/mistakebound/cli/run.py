@@ -26,9 +26,11 @@ from mistakebound.cli.output import COLOUR, command_line
 from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import as_text, certificate_as_text, facts
 from mistakebound.learners.linear import load
+from mistakebound.models.container import is_zip
 from mistakebound.runs import runner
 
 if TYPE_CHECKING:
+    from mistakebound.learners.learner import Learner
     from mistakebound.runs.runner import RunResult
 
 
@@ -172,7 +174,7 @@ def run(
     refuse_conflicts(load_from, certificate_to, resume=resume, report=report)
     refuse_parameters_of_a_model(options, load_from)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
-    loaded = load(load_from) if load_from else None
+    loaded = load_to_continue(load_from) if load_from else None
     threads = options["threads"]
     source = source_of(files, options, loaded, follow=follow)
     if threads == 1 and learner == "panel" and not loaded:
@@ -216,6 +218,17 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
         sys.exit(exit_code(result.stopped))
     if result.stopped:
         raise click.ClickException(found["stopped"])
+
+
+def load_to_continue(path: str) -> Learner:
+    """Return the learner of a model file; raise UsageError if it is one that learns sets of labels."""
+    if is_zip(path):
+        message = (
+            f"{path} is a model of a MultilabelPanel, which 'run' cannot continue. 'mistakebound predict' can use it, "
+            "and in Python, mistakebound.load returns a learner that goes on learning"
+        )
+        raise click.UsageError(message)
+    return load(path)
 
 
 def refuse_conflicts(load_from: str | None, certificate_to: str | None, *, resume: bool, report: str | None) -> None:

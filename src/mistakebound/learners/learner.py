@@ -65,6 +65,21 @@ class Learner:
     _last_stream: tuple[Stream, Reading | None] | None = None
     """The last stream that was learned, and the reading options known before it: a second pass needs both."""
 
+    learns_alone: bool = True
+    """Whether it may learn by itself: not if it is one of the panels of a MultilabelPanel."""
+
+    def check_alone(self) -> None:
+        """Raise ValueError if this is a panel that learns with those of other labels only. Its copy learns alone."""
+        if not self.learns_alone:
+            message = (
+                "this panel learns with the panels of other labels: use the MultilabelPanel, or a copy of this panel"
+            )
+            raise ValueError(message)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a copy, which learns alone."""
+        return {name: value for name, value in vars(self).items() if name != "learns_alone"}
+
     # ------------------------------------------------------------------ the rule
 
     def _make_rule(self, n: int | None) -> Rule:

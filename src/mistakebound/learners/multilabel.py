@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mistakebound._support.lazy import np
-from mistakebound.data.class_labels import ClassLabels
+from mistakebound._support.locks import Lock, guarded
 from mistakebound.data.labels import label_array, plain
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import KEEP_BYTES
+from mistakebound.learners.multilabel_labels import check_label, check_label_list, columns_of, is_ambiguous
 from mistakebound.learners.multilabel_rounds import (
     SeparateRounds,
     SharedRounds,
@@ -93,6 +94,7 @@ class MultilabelPanel:
         As for ``Panel``, for each of the panels.
     classes : sequence, optional
         The labels, in the order of the columns of an indicator matrix. Other labels may occur in sets of labels.
+        Labels are numbers and texts.
 
     Examples
     --------
@@ -107,6 +109,11 @@ class MultilabelPanel:
     True
     """
 
+    # The lock is not in the dict: scikit-learn requires that __init__ sets parameters only there.
+    __slots__ = ("__dict__", "__weakref__", "_lock")
+
+    _lock: Lock
+
     def __init__(
         self,
         members: Any = "all",
@@ -115,6 +122,7 @@ class MultilabelPanel:
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
+        self._lock = Lock()
         self.members = members
         self.threads = threads
         self.classes = classes
@@ -125,20 +133,41 @@ class MultilabelPanel:
     # State, not parameters. Class attributes, because scikit-learn requires that __init__ sets parameters only.
     _panels: dict[Any, Panel] | None = None
     _totals = Totals()
+    _learned_with: dict[str, Any] | None = None
+    """The parameters at the first round, which all panels have: ``set_params`` may have set others."""
     shared: SharedPlay | None = None
     """Reads rows for all panels. It is made at the next round if it is None."""
 
     @property
     def panels(self) -> dict[Any, Panel]:
         """The panel of each label. Its own labels are False and True. It predicts alone, but learns with the others."""
-        if self._panels is None:
-            self._panels = {plain(label): self.new_panel() for label in self.classes or ()}
-        return self._panels
+        with self._lock:
+            if self._panels is None:
+                classes = () if self.classes is None else check_label_list(self.classes)
+                self._panels = {label: self.new_panel() for label in classes}
+            return self._panels
 
     def new_panel(self) -> Panel:
         """Return the panel of a label that has not occurred."""
-        members = vars(self)["members"]
-        return Panel(members, threads=self.threads, classes=(False, True), keep_bytes=self.keep_bytes)
+        params = {**self.plain_params(), "classes": (False, True)}
+        panel = Panel(params.pop("members"), **params)
+        panel.learns_alone = False
+        return panel
+
+    def check_params(self) -> None:
+        """Raise ValueError if a parameter is not valid."""
+        _ = self.panels, self.new_panel().ledger_
+
+    def continue_with(self, panels: dict[Any, Panel], totals: Totals) -> None:
+        """Set the panels and counts of a model file."""
+        self._panels, self._totals = panels, totals
+        self._learned_with = get_params(self) if totals.rounds else None
+        self._keep_together()
+
+    def _keep_together(self) -> None:
+        """Let no panel learn alone: not those of a copy or a file either."""
+        for panel in (self._panels or {}).values():
+            panel.learns_alone = False
 
     def panel_of(self, label: Any) -> Panel:
         """Return the panel of a label; raise KeyError if the label has not occurred."""
@@ -159,6 +188,7 @@ class MultilabelPanel:
 
     # ------------------------------------------------------------------ learn
 
+    @guarded
     def learn_one(self, x: Any, labels: Iterable[Any]) -> None:
         """Predict the labels of x, then learn them."""
         (found,) = label_sets([labels])
@@ -168,6 +198,7 @@ class MultilabelPanel:
         else:
             self._totals = added(self._totals, Totals(1, 0, int(mistaken)))
 
+    @guarded
     def run(self, X: Any, Y: Any) -> MultilabelLedger:
         """Predict, then learn, each example of a stream in its order; return the ledger of these rounds.
 
@@ -176,9 +207,15 @@ class MultilabelPanel:
         X : array, scipy sparse matrix, DataFrame, or list of dicts, sets or lists of names
             One example per round. A DataFrame is read like a table in a file.
         Y : array, sparse matrix, DataFrame, or iterable of sets
-            The labels of each example: a set or a list, or a row of 0 and 1 with a column for each label. The columns
-            of a DataFrame have the names of the labels.
+            The labels of each example: a set, or a row of 0 and 1 with a column for each label. The columns of a
+            DataFrame have the names of the labels. Lists of labels are read like sets. Lists that look like the rows
+            of a matrix, such as ``[0, 1, 1]``, are not valid here.
         """
+        if is_ambiguous(Y, len(self.panels)):
+            message = (
+                "Y has lists of 0 and 1: for a column for each label, pass np.asarray(Y), otherwise sets of labels"
+            )
+            raise StreamError(message)
         return self._run(X, self._targets(Y))
 
     def _targets(self, Y: Any) -> Targets:
@@ -196,6 +233,8 @@ class MultilabelPanel:
         if count != labelled:
             message = f"X has {count} rows but Y has {labelled} sets of labels"
             raise StreamError(message)
+        if self._learned_with is None:
+            self.check_params()
         rounds = (SeparateRounds if self.new_panel().objects() else SharedRounds)(self, targets)
         failed = None
         try:
@@ -224,6 +263,8 @@ class MultilabelPanel:
         missed = sum(not ledgers[label].positive[0] for label in seen)
         new = Totals(rounds.learned, len(seen), int(rounds.mistaken().sum()), missed)
         self._totals = added(self._totals, new)
+        if self._learned_with is None and new.rounds:
+            self._learned_with = get_params(self)
         return MultilabelLedger(new.rounds, new.subset_mistakes, new.first_seen, ledgers, missed)
 
     def _of_indicators(self, Y: AnyArray, names: list[Any] | None = None) -> Targets:
@@ -237,8 +278,7 @@ class MultilabelPanel:
             raise ValueError(message)
         if not self.panels:
             first_rounds([found], ())  # they must be labels
-            self._panels = {label: self.new_panel() for label in found}
-        labels = list(self.panels)
+        labels = list(self.panels) or found
         if len(labels) != len(found) or (found != numbers and {*found} != {*labels}):
             columns = f"{len(found)} columns" if found == numbers else f"the columns {found}"
             message = f"Y has {columns}, but there are {len(labels)} labels: {labels}"
@@ -248,16 +288,19 @@ class MultilabelPanel:
 
     # ------------------------------------------------------------------ predict
 
+    @guarded
     def predict_one(self, x: Any) -> set[Any]:
         """Return the predicted labels of one example, without learning."""
         return {label for label, p in self.predict_proba_one(x).items() if p > EVEN and self.panels[label].has_learned}
 
+    @guarded
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return for each label the probability that an example has it, without learning."""
-        if not self.__sklearn_is_fitted__() or not self._reads_together():
+        if not self.panels or not self.__sklearn_is_fitted__() or not self._reads_together():
             return {label: panel.predict_proba_one(x)[True] for label, panel in self.panels.items()}
         return dict(zip(self.panels, self._probabilities(one_row(x))[0].tolist(), strict=True))
 
+    @guarded
     def explain_one(self, x: Any, label: Any, *, top: int | None = None) -> Explanation:
         """Return what each feature of an example adds to the logit of a label: see ``Panel.explain_one``.
 
@@ -276,10 +319,12 @@ class MultilabelPanel:
     @property
     def ledger_(self) -> MultilabelLedger:
         """The ledger of all rounds."""
-        rounds, first_seen, subset, missed = self._totals
-        by_label = {label: panel.ledger_ for label, panel in self.panels.items()}
+        with self._lock:
+            rounds, first_seen, subset, missed = self._totals
+            by_label = {label: panel.ledger_ for label, panel in self.panels.items()}
         return MultilabelLedger(rounds, subset, first_seen, by_label, missed)
 
+    @guarded
     def certify(self, label: Any, theorem: str | None = None) -> Certificate:
         """Compare the mistakes of a label, from its first round on, with the bound of a theorem: see ``Panel.certify``.
 
@@ -296,12 +341,20 @@ class MultilabelPanel:
     # ------------------------------------------------------------------ scikit-learn
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Forget everything, then learn the rows of X in one pass."""
-        self._panels, self._totals, self.shared = None, Totals(), None
-        return self.partial_fit(X, Y)
+        """Forget everything, then learn the rows of X in one pass. A list of lists of 0 and 1 is a matrix here."""
+        with self._lock:
+            before = self._panels, self._totals, self._learned_with, self.shared
+            self._panels, self._totals, self._learned_with, self.shared = None, Totals(), None, None
+            try:
+                return self.partial_fit(X, Y)
+            except ValueError:
+                if not self._totals.rounds:  # nothing was learned, so nothing is forgotten
+                    self._panels, self._totals, self._learned_with, self.shared = before
+                raise
 
     def partial_fit(self, X: Any, Y: Any) -> Self:
-        """Learn a batch after all that was learned before."""
+        """Learn a batch after all that was learned before. A list of lists of 0 and 1 is a matrix here."""
+        Y = np.asarray(Y) if columns_of(Y) > 1 or is_ambiguous(Y, len(self.panels)) else Y
         self.run(np.asarray(X) if isinstance(X, list) and X and isinstance(X[0], list) else X, Y)
         return self
 
@@ -312,6 +365,7 @@ class MultilabelPanel:
         """
         return (self.predict_proba(X) > EVEN).astype(np.int64)
 
+    @guarded
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label (column) for each example (row), without learning."""
         self._check_fitted()
@@ -357,11 +411,17 @@ class MultilabelPanel:
         """Return the constructor's parameters."""
         return get_params(self)
 
-    plain_params = get_params
+    def plain_params(self) -> dict[str, Any]:
+        """Return the parameters of the panels: those at the first round."""
+        return self._learned_with or get_params(self)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters. They take effect at the next ``fit``, and for panels of new labels."""
-        return set_params(self, params)
+        """Set parameters. After the first round, they take effect at the next ``fit``, which also checks them."""
+        with self._lock:
+            set_params(self, params)
+            if not self._totals.rounds:
+                self._panels = None
+            return self
 
     def __repr__(self) -> str:
         return f"MultilabelPanel({in_a_line(get_params(self))})"
@@ -378,7 +438,20 @@ class MultilabelPanel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a copy. A copy reads rows for its own panels."""
-        return {name: value for name, value in vars(self).items() if name != "shared"}
+        with self._lock:  # the panels are copied here, because other threads may learn before they are written
+            return deepcopy({name: value for name, value in vars(self).items() if name != "shared"})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the state of a copy."""
+        self._lock = Lock()
+        vars(self).update(state)
+        self._keep_together()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        """Return a copy that learns by itself."""
+        other = type(self).__new__(type(self))
+        other.__setstate__(self.__getstate__())
+        return other
 
     def __copy__(self) -> Self:
         """Return a deep copy, because both learners go on learning."""
@@ -386,6 +459,7 @@ class MultilabelPanel:
 
     # ------------------------------------------------------------------ files
 
+    @guarded
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a zip file with the model file of each panel, which ``mistakebound.load`` reads."""
         from mistakebound.learners.multilabel_file import save  # noqa: PLC0415 - it imports this module
@@ -433,13 +507,12 @@ def _is_row(row: Any) -> bool:
 def first_rounds(sets: Sequence[Iterable[Any]], known: Container[Any]) -> dict[Any, int]:
     """Return the first round of each label that is not known; raise StreamError for NaN, None and the like."""
     found: dict[Any, int] = {}
-    valid = ClassLabels()
     for t, labels in enumerate(sets):
         for label in labels:
             if label in known or label in found:
                 continue
             try:
-                valid.id_of(label)
+                check_label(label)
             except StreamError as error:
                 raise error.at_round(t) from None
             found[label] = t

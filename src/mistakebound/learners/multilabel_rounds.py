@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Chunk, Engine
 from mistakebound._support.lazy import np
-from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.errors import as_stream_error
 from mistakebound.learners.linear_play import LOCK
 from mistakebound.learners.multilabel_batches import NAME, batches, batches_of_examples
 from mistakebound.learners.sklearn import known_rows, named_examples
@@ -88,6 +88,8 @@ class SharedRounds:
     def __init__(self, learner: Any, targets: Targets) -> None:
         self.learner, self.targets = learner, targets
         self.learned = 0
+        self.ends: dict[Any, int] = {}
+        """The round at which a label stopped, if it is not ``learned``."""
         self.positive: BoolArray = np.zeros(targets.has.shape, np.bool_)
         known = learner.panels
         self.panels: dict[Any, Panel] = {label: known.get(label) or learner.new_panel() for label in targets.labels}
@@ -159,10 +161,10 @@ class SharedRounds:
         """Return the ledger of each label that was learned. Panels that learned nothing go back to their start."""
         ledgers = {}
         for k, (label, panel) in enumerate(self.panels.items()):
-            start = self.targets.first_round(label)
-            if start < self.learned:
+            start, end = self.targets.first_round(label), self.ends.get(label, self.learned)
+            if start < end:
                 play = panel._current_play()
-                made = self.positive[k, start : self.learned]
+                made = self.positive[k, start:end]
                 ledgers[label] = play.engine.ledger(play.labels.pair, self._counts_before[label], positive=made)
             else:
                 panel._forget(self._plays_before[label])
@@ -191,16 +193,32 @@ class SeparateRounds(SharedRounds):
             start = self.targets.first_round(label)
             if start >= self.learned:
                 continue
-            truth = self.targets.has[k, start:]
+            rows, truth = X[start : self.learned], self.targets.has[k, start : self.learned]
             try:
-                ledger = self.panels[label].run(X[start:], truth.tolist())
-            except StreamError as error:  # every panel stops at the same row
-                ledger = error.ledger or self.panels[label].ledger_
-                self.learned, failed = start + ledger.rounds, failed or error
-            made = truth[: ledger.rounds].copy()
-            made[ledger.mistake_rounds] ^= True
-            self.positive[k, start : start + ledger.rounds] = made
+                ledger = learn_alone(self.panels[label], rows, truth.tolist())
+            except ValueError as error:
+                # Every panel stops at a row that cannot be read. Where a member fails, only the panels after this one
+                # stop there, too: those before it have learned more rows, which do not count as rounds of all labels.
+                failed = as_stream_error(error, None)
+                ledger = self.panels[label].ledger_
+            rounds = self.panels[label].counts_now().rounds - self._counts_before[label].rounds
+            wrong = ledger.mistake_rounds - (
+                ledger.rounds - rounds
+            )  # after an error, the ledger has earlier rounds, too
+            made = truth[:rounds].copy()
+            made[wrong[wrong >= 0]] ^= True
+            self.positive[k, start : start + rounds] = made
+            self.learned = self.ends[label] = start + rounds
         return failed
+
+
+def learn_alone(panel: Panel, X: Any, y: list[bool]) -> Ledger:
+    """Let a panel learn rows by itself."""
+    panel.learns_alone = True
+    try:
+        return panel.run(X, y)
+    finally:
+        panel.learns_alone = False
 
 
 def learn_known(learner: Any, x: Any, labels: set[Any]) -> bool | None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 def learn_one(learner: Learner, x: Any, y: Any, weight: float = 1.0) -> None:
     """Predict one example, then learn it."""
+    learner.check_alone()
     before = learner._play
     try:
         weights = weight_of_round(learner, weight)
@@ -99,6 +100,7 @@ def tell(learner: Learner, asked: Asked, y: Any, weight: float = 1.0) -> None:
     >>> ticket.prediction, learner.predict_one({"clouds": 1})
     ('wet', 'dry')
     """
+    learner.check_alone()
     of_row = weight_at(weight_of_round(learner, weight), 0)
     name = type(learner).__name__
     or_with_classes(learner, learner._current_play(), lambda either: either.tell(asked, y, name, of_row))
@@ -179,6 +181,7 @@ def run_parts(
 
     ``y`` are the labels, and ``weights`` the weights, if they are not in the stream.
     """
+    learner.check_alone()
     reader = learner.open_stream(stream, label_may_be_missing=y is not None)
     if y is not None:
         look_ahead(learner, y)
@@ -195,6 +198,7 @@ def run_parts(
 
 def run_rows(learner: Learner, rows: Positional, y: Any, sample_weight: Any = None) -> Ledger:
     """Predict, then learn, rows of a matrix."""
+    learner.check_alone()
     labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
     weights = weights_of_rows(learner, sample_weight, len(labels))
     before = learner._play
@@ -217,6 +221,7 @@ def run_rows(learner: Learner, rows: Positional, y: Any, sample_weight: Any = No
 
 def run_named(learner: Learner, examples: Iterable[Any], y: Any, weights: FloatArray | None = None) -> Ledger:
     """Predict, then learn, examples whose features have names."""
+    learner.check_alone()
     labels = y if isinstance(y, Iterator) else as_labels(y)
     pairs = zip_labels(as_cells(learner, examples), labels)
     first = next(pairs, None)

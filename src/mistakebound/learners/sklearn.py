@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 def fit(learner: L, X: Any, y: Any, sample_weight: Any = None) -> L:
     """Forget everything, then learn the rows of X in one pass; ``sample_weight`` is that of ``run``."""
+    learner.check_alone()
     names = frame_names(X)
     rows = matrix_rows(X)
     y = targets(y, learner)

@@ -32,7 +32,7 @@ from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
 from mistakebound.models.class_state import CONFIDENCE, describe_classes, restore_classes
 from mistakebound.models.class_state import TENSORS as CLASS_TENSORS
-from mistakebound.models.container import learner_in, pack, unpack
+from mistakebound.models.container import is_zip, learner_in, pack, unpack
 from mistakebound.models.labels import describe_labels, restore_labels
 from mistakebound.models.learner_state import TENSORS, describe_state, restore_state
 from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
@@ -65,21 +65,28 @@ def save(
 ) -> None:
     """Write a learner and the progress of its run to a file, completely or not at all."""
     try:
-        is_ours = kinds.get(type(learner).__name__) is type(learner)
-        need(is_ours, f"{type(learner).__name__} is not one of the learners that can be saved: {', '.join(kinds)}")
-        need_no_objects(learner)
-        described, tensors = _describe(learner)
-        reading, tickets = learner.known_reading(), None if learner._play is None else learner._play.tickets
-        of_the_run = {
-            "progress": progress,
-            "reading": None if reading is None else reading.to_json(),
-            "tickets": None if tickets is None else tickets.to_json(),
-        }
-        parts = pack(described | {name: each for name, each in of_the_run.items() if each is not None}, tensors)
+        parts = parts_of(learner, kinds, progress)
     except ModelError as error:
         message = f"cannot save {os.fspath(path)}: {error}"
         raise ModelError(message, field=error.field) from None
     replace(Path(os.path.realpath(path)), parts)
+
+
+def parts_of(
+    learner: Learner, kinds: Mapping[str, type[Learner]], progress: dict[str, Any] | None = None
+) -> list[bytes]:
+    """Return the content of a model file in parts; raise ModelError if a file cannot store the learner."""
+    is_ours = kinds.get(type(learner).__name__) is type(learner)
+    need(is_ours, f"{type(learner).__name__} is not one of the learners that can be saved: {', '.join(kinds)}")
+    need_no_objects(learner)
+    described, tensors = _describe(learner)
+    reading, tickets = learner.known_reading(), None if learner._play is None else learner._play.tickets
+    of_the_run = {
+        "progress": progress,
+        "reading": None if reading is None else reading.to_json(),
+        "tickets": None if tickets is None else tickets.to_json(),
+    }
+    return pack(described | {name: each for name, each in of_the_run.items() if each is not None}, tensors)
 
 
 def load(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
@@ -93,23 +100,31 @@ def load_with_progress(
     """Return the learner that a file contains, and the progress of its run if the file has it."""
     data = Path(path).read_bytes()
     try:
-        described, tensors = unpack(data, TENSORS, PANEL_TENSORS, CLASS_TENSORS, PERCEPTRON_TENSORS)
-        of_the_run = {name: described.pop(name, None) for name in OF_THE_RUN}
-        for name, each in of_the_run.items():
-            need(each is None or isinstance(each, dict), f"{name} must be an object", name)
-        learner = _restore(described, tensors, kinds)
-        reading = None if of_the_run["reading"] is None else Reading.from_json(of_the_run["reading"])
-        tickets = None if of_the_run["tickets"] is None else Tickets.from_json(of_the_run["tickets"])
-        if learner._play is not None:
-            learner._play.reading = reading if learner.has_learned else None
-            learner._play.tickets = tickets
-        return learner, of_the_run["progress"]
+        return restored(data, kinds)
     except ModelError as error:
         # A learner over experts has other tensors; the error must not be about them, but about the kind of learner.
         name = learner_in(path)
         another = bool(name) and name not in kinds
-        message = f"cannot load {os.fspath(path)}: {_other_learner(name, kinds) if another else error}"
+        reason: Any = _other_learner(name, kinds) if another else error
+        if is_zip(path):
+            reason = "it is a zip file, as the model of a MultilabelPanel is, which mistakebound.load reads"
+        message = f"cannot load {os.fspath(path)}: {reason}"
         raise ModelError(message, field="learner" if another else error.field) from None
+
+
+def restored(data: bytes, kinds: Mapping[str, type[Kind]]) -> tuple[Kind, dict[str, Any] | None]:
+    """Return the learner in the bytes of a model file, and the progress of its run if the file has it."""
+    described, tensors = unpack(data, TENSORS, PANEL_TENSORS, CLASS_TENSORS, PERCEPTRON_TENSORS)
+    of_the_run = {name: described.pop(name, None) for name in OF_THE_RUN}
+    for name, each in of_the_run.items():
+        need(each is None or isinstance(each, dict), f"{name} must be an object", name)
+    learner = _restore(described, tensors, kinds)
+    reading = None if of_the_run["reading"] is None else Reading.from_json(of_the_run["reading"])
+    tickets = None if of_the_run["tickets"] is None else Tickets.from_json(of_the_run["tickets"])
+    if learner._play is not None:
+        learner._play.reading = reading if learner.has_learned else None
+        learner._play.tickets = tickets
+    return learner, of_the_run["progress"]
 
 
 def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
