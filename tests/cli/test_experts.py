@@ -323,9 +323,9 @@ def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
     assert answer["ahead"] == pytest.approx(expected)
     assert answer["rounds"] == 118
     shown = call("experts", path, "--outcome", "load", "--ahead", "--predictions", load.with_name("p.csv"))
-    assert f" ml-poly:\n  {path}:120: {expected[0]:.6g}\n  {path}:121: {expected[1]:.6g}\n" in shown
+    assert f" ml-poly:\n  day 118: {expected[0]:.6g}\n  day 119: {expected[1]:.6g}\n" in shown
     written = list(csv.reader(io.StringIO(load.with_name("p.csv").read_text())))
-    assert [row[:2] for row in written[-3:]] == [["day 117", f"{y[-3]:.17g}"], ["day 118", ""], ["day 119", ""]]
+    assert [row[:2] for row in written[-3:]] == [["day 117", repr(float(y[-3]))], ["day 118", ""], ["day 119", ""]]
     assert float(written[-1][2]) == pytest.approx(expected[1])
 
 
@@ -346,7 +346,7 @@ def test_rows_without_an_outcome_may_be_skipped(load: Path) -> None:
     shown = call("experts", *words, "--skip-bad", 2, "--ahead")
     mixer = mb.experts.MLPoly()
     mixer.run(A, y)
-    assert f"  {load}:34: {mixer.predict_one(A[1]):.6g}\n" in shown
+    assert f"  day 32: {mixer.predict_one(A[1]):.6g}\n" in shown
 
 
 @pytest.mark.parametrize(

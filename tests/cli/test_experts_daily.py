@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 import signal
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +203,60 @@ def test_only_save_replaces_the_loaded_state(folder: Path, option: str) -> None:
     words = ("--outcome", "load", "--load", state, option, state)
     assert "state.mb is also an input" in call("experts", folder / "monday.csv", *words, fails=2)
     assert state.read_bytes() == before
+
+
+def test_the_command_on_the_page_makes_it_again(folder: Path) -> None:
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    words = ("--outcome", "load", "--ahead", "--load", "state.mb", "--save", "./state.mb", "--report", "page.html")
+    call("experts", "tuesday.csv", *words)
+    page = (folder / "page.html").read_text()
+    command = re.findall(r"again</h2><pre>mistakebound (.*?)</pre>", page)
+    assert command == [f"experts tuesday.csv {' '.join(words)} --overlap skip"]
+    call(*shlex.split(unescape(command[0])))
+    again = (folder / "page.html").read_text()
+    lead = r"<h1>.*?</header>"
+    assert re.findall(lead, again, re.DOTALL) == re.findall(lead, page, re.DOTALL) != []
+    assert re.findall("again</h2><pre>mistakebound (.*?)</pre>", again) == command
+    call("experts", "tuesday.csv", *words[:5], "--save", "other.mb", "--report", "page.html", "--overlap", "skip")
+    assert (folder / "page.html").read_text().count("--overlap") == 1
+
+
+def test_arguments_after_two_dashes_stay_last(folder: Path) -> None:
+    words = ("--outcome", "load", "--load", "state.mb", "--save", "state.mb", "--ahead", "--report", "page.html")
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    call("experts", *words, "--", "tuesday.csv")
+    assert "--overlap skip -- tuesday.csv</pre>" in (folder / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("day", "why"),
+    [("9.11.2026", "'9.11.2026' is not a date"), ("2026-11-01", "'2026-11-01' is earlier than '2026-11-05'")],
+)
+def test_dates_that_end_or_go_back_are_noted(folder: Path, day: str, why: str) -> None:
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    (folder / "odd.csv").write_text(f"{HEAD}{day},20,21,20\n")
+    words = ("--outcome", "load", "--load", "state.mb", "--report", "page.html")
+    assert f"(odd.csv:2: column 'date': {why}" in call("experts", "odd.csv", *words)
+    assert f"column 'date': {why}" in unescape((folder / "page.html").read_text())
+    assert "column 'date'" not in call("experts", "tuesday.csv", "--ahead", *words)
+
+
+@pytest.mark.parametrize("words", [("weights",), ("predict",), ("explain",)])
+def test_a_state_is_not_a_model(folder: Path, words: tuple[str, ...]) -> None:
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    shown = call(*words, "state.mb", *([] if words == ("weights",) else ["tuesday.csv"]), fails=1)
+    assert shows(shown, "state.mb is a state of 'mistakebound experts'", "--load state.mb --weights")
+
+
+def test_numbers_are_written_in_their_shortest_form(folder: Path) -> None:
+    (folder / "short.csv").write_text("date,Ann,load\n2026-11-01,12.8,12.8\n2026-11-02,13.8,17\n")
+    call("experts", "short.csv", "--outcome", "load", "--predictions", "p.csv")
+    assert (folder / "p.csv").read_text() == "date,load,ml-poly\n2026-11-01,12.8,12.8\n2026-11-02,17,13.8\n"
+
+
+def test_written_files_are_listed_with_their_size(folder: Path) -> None:
+    words = ("experts", "monday.csv", "--outcome", "load", "--save", "s.mb", "--report", "r.html", "--weights", "w.csv")
+    shown = call(*words).splitlines()[-3:]
+    assert [line.split()[:2] for line in shown] == [["weights", "w.csv"], ["report", "r.html"], ["saved", "s.mb"]]
+    assert shown[0].endswith(f"({(folder / 'w.csv').stat().st_size} bytes)")
+    json.loads(call(*words, "--json"))

@@ -223,3 +223,29 @@ def test_rain_in_niamey() -> None:
     assert list(brier) == ["Logistic", "EMOS", "EPC", "ENS"]
     assert [round(brier[name]["score"], 5) for name in ("Logistic", "ENS")] == [0.20575, 0.26617]
     assert not any(pair["clear"] for pair in found["pairs"])  # 92 days are too few
+
+
+def test_pairs_may_contradict_the_ranking_if_some_gave_fewer_forecasts(tmp_path: Path) -> None:
+    """Ann is best where all gave a forecast; Ben is better than Ann where Cem gave none."""
+    path, page = tmp_path / "rain.csv", tmp_path / "page.html"
+    path.write_text("Ann,Ben,Cem,rain\n" + "0.9,0.8,0.5,1\n" * 5 + "0.1,0.9,,1\n" * 5)
+    shown = call("forecasters", path, "--outcome", "rain", "--report", page)
+    assert "Ann is first" in shown
+    assert "the table uses the 5 rounds" in shown
+    words = "so it may differ from the ranking. Ben has a smaller score than Ann in their 10 common rounds."
+    assert words in shown
+    assert "The ranking uses the rounds in which all gave a forecast. Each pair" in page.read_text()
+    assert words in page.read_text()
+    assert shown.splitlines()[-1].startswith(f"report        {page} (")
+    path.write_text("Ann,Ben,rain\n0.9,0.8,1\n0.1,,1\n")
+    assert "may differ" not in call("forecasters", path, "--outcome", "rain")
+
+
+def test_classes_are_suggested_for_outcomes_that_columns_are_named_after(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("b_H,b_D,b_A,result\n0.5,0.3,0.2,A\n0.5,0.3,0.2,H\n0.5,0.3,0.2,D\n")
+    shown = call("forecasters", path, "--outcome", "result", fails=1)
+    assert "set --classes H,D,A for columns such as b_H, b_D, b_A" in shown
+    call("forecasters", path, "--outcome", "result", "--classes", "H,D,A")
+    path.write_text("b,result\n0.5,A\n0.5,H\n")
+    assert "set --positive" in call("forecasters", path, "--outcome", "result", fails=1)

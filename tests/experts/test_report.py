@@ -172,11 +172,23 @@ def test_nearly_equal_losses_are_drawn_as_differences() -> None:
 
 
 def test_the_note_on_sleeping_experts_is_true() -> None:
-    notes = {
-        rule: charts(mb.experts.compare(table(asleep=True), "y", rules=[rule]))[0].note for rule in ("boa", "ridge")
-    }
-    assert "asleep has the weight 0" in notes["boa"]
-    assert "asleep" not in notes["ridge"]  # it fills in the forecast of a sleeping expert
+    drawn = {rule: charts(mb.experts.compare(table(asleep=True), "y", rules=[rule]))[0] for rule in ("boa", "ridge")}
+    assert "gap while its expert is asleep" in drawn["boa"].note
+    assert "asleep" not in drawn["ridge"].note  # it fills in the forecast of a sleeping expert
+    gaps = {rule: np.isnan(lines(chart)["Bob<b>"].y).nonzero()[0].tolist() for rule, chart in drawn.items()}
+    assert gaps == {"boa": list(range(1, 60, 4)), "ridge": []}
+
+
+def test_the_lead_has_the_numbers_of_its_percentages() -> None:
+    found = mb.experts.compare(table(asleep=True), "y", rules=["boa"], experts=["Bob<b>", "Ann"])
+    text = read(found.report())
+    words = r"boa has RMSE ([\d.]+), and ([\w ]+) has RMSE ([\d.]+): boa is ([\d.]+) % (better|worse)\."
+    sentences = re.findall(words, re.sub(r"<[^>]*>", "", text))
+    assert [each[1] for each in sentences] == ["Ann", "the plain average"]
+    for own, _, other, percent, side in sentences:
+        change = 100 * (float(own) / float(other) - 1)
+        assert abs(abs(change) - float(percent)) < 0.6
+        assert side == ("worse" if change > 0 else "better")
 
 
 def test_many_experts_share_a_line() -> None:

@@ -28,6 +28,7 @@ def compared(column: str, values: list[Any], **options: Any) -> Any:
         ("Hour", [20, 21, 22, 23, 0, 1], "of its name"),
         ("when", [20261101, 20261102, 20261103, 20261104, 20261108, 20261109], "it holds dates"),
         ("date", ["2026-11-01", "b", "c", "d", "e", "f"], "they hold words: date"),
+        ("date", ["2026-11-01", "2026-11-03", "2026-11-02", "2026-11-04", "", "20261105"], "they hold dates: date"),
     ],
 )
 def test_ids_are_not_experts_but_written_first(column: str, values: list[Any], why: str) -> None:

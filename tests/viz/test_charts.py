@@ -129,3 +129,11 @@ def test_labels_at_the_ends_do_not_overlap() -> None:
     many = chart(*(Line(f"learner {k}", [1, 2], [0, 100 + k]) for k in range(10)), end_labels=True)
     (axes,) = draw(many).axes
     assert [each.get_text() for each in axes.texts] == [f"learner {k}" for k in range(10)]
+
+
+def test_a_line_has_a_gap_where_a_number_is_missing() -> None:
+    line = Line("a", [1, 2, 3, 4, 5, 6], [1, 2, math.nan, 3, math.nan, 4])
+    drawn = figure(Chart("t", Axis("x"), Axis("y"), [line]))
+    parts = re.findall(r'<polyline [^>]*points="([^"]*)"', drawn)
+    assert [len(part.split()) for part in parts] == [2, 1, 1]
+    assert drawn.count("<circle") == 2  # the points that are alone

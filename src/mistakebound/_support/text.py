@@ -57,6 +57,15 @@ def many(count: int, thing: str) -> str:
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
+def shortest(value: float) -> str:
+    """Return the shortest text that reads back as the same number; whole numbers without a point.
+
+    >>> shortest(12.8), shortest(17.0), shortest(1e16), shortest(1e300)
+    ('12.8', '17', '10000000000000000', '1e+300')
+    """
+    return f"{value:.0f}" if abs(value) < 1e17 and value % 1 == 0 else repr(float(value))
+
+
 def size(count: int) -> str:
     """Return a number of bytes with its unit.
 

@@ -12,7 +12,7 @@ from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, OutputFile, parse_classes, reading_options, refuse_to_overwrite, source_of
-from mistakebound.cli.output import as_flag, command_line, note, picture_maker, reason_of
+from mistakebound.cli.output import as_flag, command_line, note, picture_maker, reason_of, show_files
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
 from mistakebound.learners.panel import Panel
 from mistakebound.runs import comparison
@@ -87,6 +87,7 @@ def compare(
         )
     if report:
         found.write_report(report, stopped=stopped_by(found.stopped), command=command_line())
+    show_files(quiet=as_json, plot=plot, report=report)
     end(found)
 
 

@@ -36,10 +36,16 @@ def as_text(found: Comparison, top: int, *, certify: bool) -> str:
     coming = range(advice.rounds, len(advice.forecasts))
     if coming:
         lines += ["", f"forecasts of the rows without an outcome, by {best.rule}:"]
-        lines += [f"  {advice.frame.where(t)}: {prediction_as_text(best.predictions[t], advice)}" for t in coming]
+        lines += [f"  {row_name(advice, t)}: {prediction_as_text(best.predictions[t], advice)}" for t in coming]
     lines += [f"({message_text(note, as_flag)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
+
+
+def row_name(advice: Advice, row: int) -> str:
+    """Return the ids of a row, such as its date; its file and line if it has none."""
+    ids = [advice.frame.texts(name)[row] for name in advice.ids]
+    return ", ".join(filter(None, ids)) or advice.frame.where(row)
 
 
 class FollowedTable:

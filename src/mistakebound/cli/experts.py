@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,15 @@ import click
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite, split_at_commas
-from mistakebound.cli.output import as_flag, command_line, output_file, picture_maker, show_skipped, step_progress
+from mistakebound.cli.output import (
+    as_flag,
+    command_line,
+    output_file,
+    picture_maker,
+    show_files,
+    show_skipped,
+    step_progress,
+)
 
 if TYPE_CHECKING:
     from mistakebound.losses import Loss
@@ -281,11 +290,19 @@ def experts(
                 write(out)
     if report:
         with output_file(report) as out:
-            out.write(found.report(as_flag, command_line()))
+            out.write(found.report(as_flag, command_again(load, save, overlap)))
     text = found.to_json(as_flag) if as_json else as_text(found, top, certify=certify)
     click.echo(text, err="-" in (predictions, weights, report))
     if plot:
         found.plot().savefig(plot, dpi=150)
+    made = {"predictions": predictions, "weights": weights, "report": report, "plot": plot, "saved": save}
+    show_files(quiet=as_json, err="-" in (predictions, weights, report), **made)
+
+
+def command_again(load: str | None, save: str | None, overlap: str) -> str:
+    """Return the command that makes the page again; a state that was replaced has learned the rows already."""
+    replaced = load and save and Path(load).resolve() == Path(save).resolve()
+    return command_line(*(("--overlap", "skip") if replaced and overlap != "skip" else ()))
 
 
 def parameters_of(options: dict[str, Any]) -> dict[str, Any]:

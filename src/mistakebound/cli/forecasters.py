@@ -10,7 +10,7 @@ import mistakebound as mb
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite, split_at_commas
-from mistakebound.cli.output import command_line, picture_maker, show_skipped
+from mistakebound.cli.output import command_line, picture_maker, show_files, show_skipped
 
 if TYPE_CHECKING:
     from mistakebound.forecasters.verdict import Report
@@ -119,6 +119,7 @@ def forecasters(
         draw(report).savefig(plot, dpi=150)
     if page:
         report.write_report(page, command=command_line())
+    show_files(quiet=as_json, plot=plot, report=page)
 
 
 def as_text(report: Report) -> str:
@@ -136,6 +137,7 @@ def as_text(report: Report) -> str:
         counts = [f"{first.name} gave one in {many(first.forecasts, 'round')}"]
         counts += [f"{each.name} in {each.forecasts:,}" for each in others]
         lines.append(f"({table}; {', '.join(counts)})")
+        lines += [f"({report.different_rounds})"] if report.different_rounds else []
     if infinite:
         lines.append(
             f"(the log score is infinite, because an actual outcome was given probability 0: {', '.join(infinite)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import islice
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ from mistakebound.learners.explanation import CONSTANT
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import load
 from mistakebound.learners.panel import Panel
-from mistakebound.models.container import is_zip
+from mistakebound.models.container import is_zip, learner_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,10 +114,21 @@ of_class = click.option(
 def load_any(path: str) -> Any:
     """Return the linear learner or the MultilabelPanel of a model file."""
     if not is_zip(path):
+        refuse_state_of_experts(path)
         return load(path)
     from mistakebound.learners.multilabel_file import load as load_multilabel  # noqa: PLC0415 - few files have it
 
     return load_multilabel(path)
+
+
+def refuse_state_of_experts(path: str) -> None:
+    """Raise ClickException if a file is a state of ``experts``, and name the command that shows its weights."""
+    from mistakebound.experts.model import STATE  # noqa: PLC0415 - only the name is needed, and only here
+
+    if learner_in(path) == STATE:
+        again = f"mistakebound experts FILE --outcome COLUMN --load {quote(path)} --weights weights.csv"
+        message = f"{path} is a state of 'mistakebound experts', not a model; for its weights: {again}"
+        raise click.ClickException(message)
 
 
 def load_one(path: str, label: Any) -> tuple[Learner, Any]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mistakebound._support.text import escaped
+from mistakebound._support.text import escaped, size
 from mistakebound.errors import MOST_IGNORED, InputError, OptionError, ResumeError, add_file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mistakebound.data.remarks import BadLine
     from mistakebound.errors import Option
@@ -155,6 +155,24 @@ def output_file(path: str | None) -> Iterator[Any]:
             pass
 
 
+def files_as_text(files: Mapping[str, str | None]) -> list[str]:
+    """Return a line for each file that was written, with its size: {what it is: path}.
+
+    None is not a file, and - is standard output.
+    """
+    return [
+        f"{what:13} {escaped(path)} ({size(os.path.getsize(path))})"
+        for what, path in files.items()
+        if path not in (None, "-")
+    ]
+
+
+def show_files(*, quiet: bool = False, err: bool = False, **files: str | None) -> None:
+    """List the files that were written, unless the output is JSON (``quiet``)."""
+    for line in [] if quiet else files_as_text(files):
+        click.echo(line, err=err)
+
+
 def picture_maker(name: str) -> Any:
     """Return a function of ``viz.plot``. Raise at once if matplotlib is missing, before files are read."""
     from mistakebound.viz import plot  # noqa: PLC0415 - few runs draw a picture
@@ -168,10 +186,11 @@ WORDS = "mistakebound.words"
 """Where the words of the command line are stored, in the ``meta`` of click's context."""
 
 
-def command_line() -> str:
-    """Return the command as it was typed, quoted for a shell."""
-    words: list[str] = click.get_current_context().meta.get(WORDS, [])
-    return " ".join(["mistakebound", *map(quote, words)])
+def command_line(*more: str) -> str:
+    """Return the command as it was typed, with ``more`` options, quoted for a shell."""
+    words: list[str] = list(click.get_current_context().meta.get(WORDS, []))
+    end = words.index("--") if "--" in words else len(words)  # only arguments follow "--"
+    return " ".join(["mistakebound", *map(quote, [*words[:end], *more, *words[end:]])])
 
 
 def can_be_drawn() -> bool:

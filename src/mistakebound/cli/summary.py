@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.output import as_flag, option, reason_of
+from mistakebound._support.text import escaped, many, share
+from mistakebound.cli.output import as_flag, files_as_text, option, reason_of
 from mistakebound.errors import InputError
 from mistakebound.learners.panel import Panel
 from mistakebound.runs.panel_facts import panel_facts
@@ -165,8 +165,7 @@ def as_text(found: dict[str, Any]) -> str:
     lines += [f"advice        {escaped(each)}" for each in found["advice"]]
     if found["skipped"]:
         lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
-    files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
-    lines += [f"{name:13} {escaped(path)} ({size(os.path.getsize(path))})" for name, path in files]
+    lines += files_as_text({name: found.get(name) for name in ("saved", "report", "cache")})
     return "\n".join(lines)
 
 

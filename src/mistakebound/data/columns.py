@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound._support.text import did_you_mean
+from mistakebound._support.text import did_you_mean, shortest
 from mistakebound.data.remarks import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.tables import is_number
@@ -99,7 +99,7 @@ class Frame:
         words = self.words.get(name)
         if words is not None:
             return words
-        return ["" if value != value else f"{value:.17g}" for value in self.numbers[name].tolist()]  # noqa: PLR0124 - NaN
+        return ["" if value != value else shortest(value) for value in self.numbers[name].tolist()]  # noqa: PLR0124 - NaN
 
     def without(self, rows: list[int], why: str, most: int) -> Frame:
         """Return the frame without these bad rows, which are added to ``skipped``.
@@ -346,7 +346,7 @@ class _Cells:
 
     def as_words(self, name: str, rows: int) -> list[str]:
         """Return the column as text, "" where a field is empty."""
-        column = ["" if np.isnan(value) else f"{value:.17g}" for value in self.as_numbers(name, rows).tolist()]
+        column = ["" if np.isnan(value) else shortest(value) for value in self.as_numbers(name, rows).tolist()]
         for row, word in self.words[name].items():
             column[row] = word
         return column

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.text import shortest
 from mistakebound.data.columns import Frame, Places
 from mistakebound.errors import StreamError
 
@@ -58,7 +59,7 @@ def _numbers(cells: list[Any], name: str) -> Any:
 
 
 def _text(cell: Any) -> str:
-    return f"{cell:.17g}" if isinstance(cell, float) else str(cell)
+    return shortest(cell) if isinstance(cell, float) else str(cell)
 
 
 def _is_missing(cell: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from typing import TYPE_CHECKING
 
 from mistakebound._support.text import escaped, many
@@ -78,6 +79,9 @@ def lead(report: Report) -> str:
     if others:
         clear = sum(pair.clear for pair in report.pairs)
         words.append(f"The second, {text(others[0].name)}, has {others[0].brier.score:.4f}.")
+        if report.different_rounds:
+            words.append("The ranking uses the rounds in which all gave a forecast.")
+            words.append(escape(report.different_rounds))
         verb = "is" if clear == 1 else "are"
         words.append(
             f"{clear:,} of {many(len(report.pairs), 'difference')} between two forecasters {verb} clear by now, with "

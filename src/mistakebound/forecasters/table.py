@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.data.columns import Frame
+    from mistakebound.errors import Option
+
+MOST_SUGGESTED = 10
+"""Classes that an error suggests at most."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,28 @@ def outcomes_of(frame: Frame, name: str, positive: str | None) -> FloatArray:
         values = [value if value in (0, 1) else None for value in frame.numbers[name].tolist()]
     for row, value in enumerate(values):
         if value is None:
-            remedy = ("; set ", setting("positive"), " to the word that means 1") if name in frame.words else ()
+            remedy = remedy_for_words(frame, name) if name in frame.words else ()
             message = f"column {name!r}: the outcome must be 0 or 1, got {texts[row]!r}"
             raise frame.error_at(row, message, *remedy, kind="neither 0 nor 1", feature=name, value=texts[row])
     return np.array(values, np.float64)
+
+
+def remedy_for_words(frame: Frame, outcome: str) -> tuple[str | Option, ...]:
+    """Return the option for outcomes that are words: classes if columns are named after them, otherwise positive."""
+    positive = ("; set ", setting("positive"), " to the word that means 1")
+    words = list(dict.fromkeys(frame.texts(outcome)))
+    if len(words) > MOST_SUGGESTED:
+        return positive
+    found, _ = grouped([each for each in frame.names if each != outcome], words)
+    if not found:
+        return positive
+    columns = next(iter(found.values()))
+    order = sorted(words, key=lambda word: frame.names.index(columns[words.index(word)]))
+    return (
+        "; set ",
+        setting("classes", order),
+        f" for columns such as {', '.join(sorted(columns, key=frame.names.index))}",
+    )
 
 
 def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._support.json_numbers import finite
-from mistakebound._support.text import escaped
+from mistakebound._support.text import escaped, many
 from mistakebound.forecasters.calibration import reliability
 from mistakebound.forecasters.pairwise import pairwise_standing, pairwise_table
 
@@ -200,6 +200,21 @@ class Report:
             return f"{name} is best"
         beaten = ", ".join(escaped(pair.worse) for pair in self.pairs if pair.better == best and pair.clear)
         return f"{name} is first, {f'and clearly better than {beaten}' if beaten else 'but that is not yet certain'}"
+
+    @property
+    def different_rounds(self) -> str:
+        """Why pairs may differ from the ranking, in sentences; empty if they use the same rounds."""
+        if not self.comparable or all(len(pair.rounds) == self.rounds for pair in self.pairs):
+            return ""
+        words = [
+            "Each pair is compared in all rounds in which both gave a forecast, so it may differ from the ranking."
+        ]
+        best = next(iter(self.scores))
+        for pair in self.pairs:
+            if pair.worse == best:
+                names = f"{escaped(pair.better)} has a smaller score than {escaped(best)}"
+                words.append(f"{names} in their {many(len(pair.rounds), 'common round')}.")
+        return " ".join(words)
 
     @property
     def table(self) -> str:

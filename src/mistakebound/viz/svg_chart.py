@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
@@ -111,15 +112,19 @@ def _mark(frame: Frame, mark: Mark, number: int | None) -> str:
 
 
 def _line(frame: Frame, mark: Line, colour: str, number: int) -> str:
-    points = thinned(frame, mark.x, mark.y)
-    places = [(frame.at_x(x), frame.at_y(y)) for x, y in points]
+    parts = [
+        [(frame.at_x(x), frame.at_y(y)) for x, y in part]
+        for part in split_at_gaps(thinned(frame, mark.x, mark.y), mark.x, mark.y)
+    ]
     kind = f"line {colour}" + (" dashed" if mark.dashed or mark.guide else f" style{number // len(LIGHT) % 4}")
     drawn = ""
-    if mark.joined and places:
-        joined = _steps(places) if mark.step else places
-        drawn = f'<polyline class="{kind}" points="{_pairs(joined)}"/>'
-    if mark.dots:
-        drawn += "".join(f'<circle class="dot {colour}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in places)
+    if mark.joined:
+        joined = (_steps(part) if mark.step else part for part in parts)
+        drawn = "".join(f'<polyline class="{kind}" points="{_pairs(part)}"/>' for part in joined)
+    for part in parts:
+        if mark.dots or (mark.joined and len(part) == 1 < len(parts)):  # a line through one point cannot be seen
+            radius = 3.5 if mark.dots else 1.5
+            drawn += "".join(f'<circle class="dot {colour}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>' for x, y in part)
     return drawn
 
 
@@ -171,6 +176,23 @@ def thinned(frame: Frame, x: Sequence[float], y: Sequence[float]) -> list[tuple[
             found.append(point)
             bucket = now
     return [*found, points[-1]]
+
+
+def split_at_gaps(
+    points: Sequence[tuple[float, float]], x: Sequence[float], y: Sequence[float]
+) -> list[list[tuple[float, float]]]:
+    """Return the points in parts, between which a y of the line is not a number.
+
+    >>> split_at_gaps([(1, 5), (3, 6), (4, 7)], [1, 2, 3, 4], [5, math.nan, 6, 7])
+    [[(1, 5)], [(3, 6), (4, 7)]]
+    """
+    gaps = [float(a) for a, b in zip(x, y, strict=True) if math.isnan(b)]
+    parts: list[list[tuple[float, float]]] = []
+    for point in points:
+        if not parts or bisect_left(gaps, parts[-1][-1][0]) < bisect_left(gaps, point[0]):
+            parts.append([])
+        parts[-1].append(point)
+    return parts
 
 
 def _steps(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

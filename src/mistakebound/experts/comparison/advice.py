@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.text import shortest
 from mistakebound.aggregation.registry import ADVISED
 from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
@@ -20,7 +21,7 @@ from mistakebound.experts.comparison.class_columns import (
     likely_experts,
     require_numbers,
 )
-from mistakebound.experts.comparison.roles import id_columns, seconds_of, why_not_forecasts
+from mistakebound.experts.comparison.roles import date_in, id_columns, seconds_of, why_not_forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,7 +158,7 @@ class Advice:
             np.asarray(np.where(np.isnan(each), np.nan, np.searchsorted(values, each)), np.float64)
             for each in (self.forecasts, self.outcomes, advised)
         )
-        labels, to_follow = [f"{each:.17g}" for each in values], advised if advised.size else None
+        labels, to_follow = [shortest(each) for each in values], advised if advised.size else None
         return replace(self, kind=LABELS, forecasts=forecasts, outcomes=outcomes, labels=labels, advised=to_follow)
 
     def table(self, begin: int, end: int) -> NamedTable:
@@ -265,6 +266,8 @@ def number_columns(
         empty, full = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
         reasons = {name: why_not_forecasts(name, frame.numbers[name], outcomes) for name in full}
         unfit, names = divided(full, lambda name: bool(reasons[name]))
+        dates, words = divided(words, lambda name: all(date_in(text) is not None for text in frame.words[name] if text))
+        notes += [f"not experts, because they hold dates: {', '.join(dates)}"] if dates else []
         notes += [f"not experts, because they hold words: {', '.join(words)}"] if words else []
         notes += [f"not experts, because they are empty: {', '.join(empty)}"] if empty else []
         notes += [f"not an expert: {name}, because {reasons[name]}" for name in unfit]

@@ -49,12 +49,14 @@ def weights_chart(found: Comparison, past: History) -> Chart:
     order = np.argsort(-np.abs(past.weights).mean(axis=0), kind="stable")
     most = MOST_LINES if len(order) > MOST_LINES + 1 else MOST_LINES + 1
     x = at[past.rounds].tolist()
-    lines = [Line(found.advice.names[k], x, past.weights[:, k].tolist()) for k in order[:most]]
+    awake = found.advice.awake[past.rounds]
+    silent = bool((~awake).any()) and not past.weights[~awake].any()  # ridge fills in the forecasts of sleeping experts
+    drawn = np.where(awake, past.weights, np.nan) if silent else past.weights
+    lines = [Line(found.advice.names[k], x, drawn[:, k].tolist()) for k in order[:most]]
     if len(order) > most:
         rest = past.weights[:, order[most:]].sum(axis=1).tolist()
         lines.append(Line(f"{len(order) - most} others, together", x, rest))
-    silent = past.weights[~found.advice.awake[past.rounds]]  # ridge fills in the forecasts of sleeping experts
-    asleep = " An expert that is asleep has the weight 0." if silent.size and not silent.any() else ""
+    asleep = " A line has a gap while its expert is asleep: its weight is then 0." if silent else ""
     note = f"The weight of each expert in the forecast of a round, by {found.best.rule}.{asleep}"
     low = 0.0 if past.weights.min() >= 0 else None
     return Chart("Weights of the experts", axis, Axis("weight", low=low), lines, note)

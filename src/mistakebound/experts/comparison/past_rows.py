@@ -10,6 +10,7 @@ from mistakebound._support.text import many
 from mistakebound.data.columns import Frame, Places
 from mistakebound.data.tables import is_number
 from mistakebound.errors import OptionError, setting
+from mistakebound.experts.comparison.roles import date_in, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,27 @@ def joined(past: Frame, new: Frame) -> Frame:
             words[name] = [*past.texts(name), *(new.texts(name) if new.has(name) else [""] * new.rows)]
     places = [Places(past.rows + each.first, each.file, each.in_rows, each.lines) for each in new.places]
     return Frame(list(past.names), numbers, words, past.rows + new.rows, list(new.skipped), [*past.places, *places])
+
+
+def date_notes(past: Frame, frame: Frame, ids: Sequence[str]) -> list[tuple[str]]:
+    """Return a note for each id that held dates in ``past``, and does not in the rows that follow in ``frame``."""
+    notes = []
+    for name in ids:
+        texts = frame.texts(name)
+        if not past.rows or seconds_of(texts[: past.rows]) is None or seconds_of(texts) is not None:
+            continue
+        for row in range(past.rows, frame.rows):
+            now, before = date_in(texts[row]), date_in(texts[row - 1])
+            if now is None or (before is not None and now < before):
+                why = (
+                    "is not a date such as 2026-11-18"
+                    if now is None
+                    else f"is earlier than {texts[row - 1]!r} before it"
+                )
+                start = f"{frame.where(row)}: column {name!r}: {texts[row]!r} {why}"
+                notes.append((f"{start}; charts show rounds instead of these dates",))
+                break
+    return notes
 
 
 def new_rows(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.text import shortest
 from mistakebound.aggregation.registry import ADVISED
 from mistakebound.errors import InputError, message_text
 from mistakebound.experts.comparison.past_rows import rows_of
@@ -118,4 +119,4 @@ def outcome_cells(advice: Advice) -> list[Any]:
         return [advice.labels[int(np.argmax(row))] for row in advice.outcomes]
     if advice.labels:
         return [advice.labels[int(code)] for code in advice.outcomes]
-    return [f"{value:.17g}" for value in advice.outcomes.tolist()]
+    return [shortest(value) for value in advice.outcomes.tolist()]

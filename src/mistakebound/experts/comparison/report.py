@@ -79,30 +79,31 @@ def headline(found: Comparison) -> str:
 
 def lead(found: Comparison) -> str:
     """Return what the headline means, as HTML: the rule beside the best expert and the plain average."""
-    best, leader = found.best, found.hindsight[0].oracle
-    rival, counted = best.against, found.hindsight[0].counted
-    plain = "plain majority" if found.of_labels else "plain average"
-    words = []
+    best, rounds = found.best, found.advice.rounds
+    leader, counted = found.hindsight[0].oracle, found.hindsight[0].counted
+    rule, rival = html.text(best.rule), html.text(best.against)
+    words = ["Each forecast was made before its outcome was used."]
     if leader is not None:
-        own = float(best.losses[counted].mean())
-        side = compared(own, leader.mean, found.rooted)
-        also = "" if counted.all() else " in the rounds in which that expert was awake"
-        words.append(
-            f"Each forecast was made before its outcome was used. It was {side} than always following "
-            f"{html.text(rival)}, the best expert, which is known only afterwards"
-            f"{also} ({escape(loss_in_words(found, leader.mean, leader.rounds))})"
-            if side != "equally good"
-            else f"Each forecast was made before its outcome was used. It was as good as always following "
-            f"{html.text(rival)}, the best expert, which is known only afterwards"
+        awake = "" if counted.all() else f" In the {many(leader.rounds, 'round')} in which {rival} was awake:"
+        own, theirs = (
+            escape(loss_in_words(found, mean, leader.rounds))
+            for mean in (float(best.losses[counted].mean()), leader.mean)
         )
-        average = float(found.plain.mean())
+        side = compared(float(best.losses[counted].mean()), leader.mean, found.rooted)
+        words.append(f"The best expert is {rival}, which is known only afterwards.{awake}")
+        words.append(f"{rule} has {own}, and {rival} has {theirs}: {rule} is {side}.")
+        plain, average = "plain majority" if found.of_labels else "plain average", float(found.plain.mean())
+        own, theirs = (escape(loss_in_words(found, mean, rounds)) for mean in (best.mean, average))
         side = compared(best.mean, average, found.rooted)
-        words.append(f"; it was {side} than the {plain}" if side != "equally good" else f"; the {plain} was as good")
+        words.append(
+            f"In all {many(rounds, 'round')}, {rule} has {own}, and the {plain} has {theirs}: {rule} is {side}."
+        )
     if best.bound is not None:
         limited = best.certificate.mistakes if isinstance(best.certificate, Certificate) else best.certificate.regret  # type: ignore[union-attr]
         kind = "mistakes" if found.of_labels else "regret"
-        words.append(f". A theorem limits its {kind} to {short(best.bound)}; it was {short(float(limited))}")
-    return "".join(words) + "."
+        verb = "they were" if found.of_labels else "it was"
+        words.append(f"A theorem limits its {kind} to {short(best.bound)}; {verb} {short(float(limited))}.")
+    return " ".join(words)
 
 
 def compared(own: float, other: float, rooted: bool) -> str:  # noqa: FBT001

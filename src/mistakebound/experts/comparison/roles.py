@@ -86,12 +86,16 @@ def seconds_of(texts: Sequence[str]) -> list[float] | None:
     """
     found = []
     for text in texts:
-        compact = f"{text[:4]}-{text[4:6]}-{text[6:]}" if len(text) == 8 and text.isdigit() else text
-        seconds = date_of(compact)
+        seconds = date_in(text)
         if seconds is None:
             return None
         found.append(seconds)
     return found if found and all(a <= b for a, b in pairwise(found)) else None
+
+
+def date_in(text: str) -> float | None:
+    """Return a date in seconds since 1970; None if the text is not a date."""
+    return date_of(f"{text[:4]}-{text[4:6]}-{text[6:]}" if len(text) == 8 and text.isdigit() else text)
 
 
 def _counts_up(outcomes: FloatArray) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from mistakebound.aggregation.registry import ALIASES, FOLLOWING
 from mistakebound.errors import OptionError, StreamError, setting
 from mistakebound.experts.comparison.advice import LABELS, ColumnChoice, advice_of
-from mistakebound.experts.comparison.past_rows import joined, new_rows, used_rows
+from mistakebound.experts.comparison.past_rows import date_notes, joined, new_rows, used_rows
 from mistakebound.experts.comparison.results import (
     RefusedRule,
     check_parameters,
@@ -109,6 +109,7 @@ class State:
         if self.past is not None:
             frame, self.notes = new_rows(self.past, frame, self.choice.ids, self.last, overlap)
             frame = joined(self.past, frame)
+            self.notes += date_notes(self.past, frame, self.choice.ids)
         stream = advice_of(frame, self.outcome, self.choice)
         self.rules = rules_for(stream, self.rules, self.loss)
         if self.rules[0] in FOLLOWING:
