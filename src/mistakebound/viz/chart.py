@@ -162,9 +162,8 @@ def limits(chart: Chart) -> tuple[tuple[float, float], tuple[float, float]]:
         else:
             found[mark.along == "y"].append(mark.at)
     upright = [mark.at for mark in chart.marks if isinstance(mark, Level) and mark.along == "x"]
-    space = (
-        0.03 if upright and not min(found[0]) < min(upright) <= max(upright) < max(found[0]) else 0.0
-    )  # off the frame
+    on_frame = bool(upright) and not min(found[0]) < min(upright) <= max(upright) < max(found[0])
+    space = 0.03 if on_frame else 0.0  # the frame would hide the level
     return _limits(chart.x, found[0], space), _limits(chart.y, found[1], 0.05)
 
 
