@@ -57,6 +57,7 @@ def test_pictures_and_pages(tmp_path: Path) -> None:
     light, dark, page = tmp_path / "light.png", tmp_path / "dark.png", tmp_path / "one's.html"
     output = call("lab", "unit-vectors", "--quick", "--plot", light, "--report", page)
     assert "--plot FILE.png" not in output
+    assert f"wrote {light}\nwrote {page}\n" in output
     call("lab", "unit-vectors", "--quick", "--plot", dark, "--dark", "--json")
     assert light.read_bytes()[:4] == dark.read_bytes()[:4] == b"\x89PNG"
     assert light.read_bytes() != dark.read_bytes()
@@ -73,6 +74,22 @@ def test_all_experiments_with_a_page(tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     assert all(f'id="{name}"' in text for name in NAMES)
     assert f"<pre>mistakebound lab --all --quick --report {page}</pre>" in text
+
+
+@pytest.mark.parametrize("words", [("--seed", "3"), ("--seed=3",)])
+def test_all_experiments_take_a_seed(words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mb.lab, "EXPERIMENTS", ("unit-vectors", "beta"))
+    page = tmp_path / "lab.html"
+    output = call("lab", "--all", "--quick", *words, "--report", page)
+    assert "✓ all 2 experiments hold" in output
+    text = page.read_text("utf-8")
+    assert f"<pre>mistakebound lab --all --quick --seed 3 --report {page}</pre>" in text
+    assert "<pre>mistakebound lab unit-vectors --k 40</pre>" in text
+    assert f"<pre>{mb.lab.run('beta', **{**mb.lab.get('beta').quick, 'seed': 3}).command}</pre>" in text
+
+
+def test_the_number_of_charts_that_are_not_shown() -> None:
+    assert "2 more charts: --plot FILE.png or --report FILE.html" in call("lab", "potential", "--quick")
 
 
 @pytest.mark.usefixtures("broken")
@@ -106,6 +123,12 @@ def test_a_check_that_fails_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.M
         (("--n", "64"), ("--n needs an experiment",)),
         (("--all", "beta"), ("--all runs all experiments",)),
         (("--all", "--n", "64"), ("--all runs all experiments",)),
+        (("--all", "--seed", "3", "--n", "64"), ("--all runs all experiments",)),
+        (("--all", "beta", "--seed", "3"), ("--all runs all experiments",)),
+        (("--all", "--seed"), ("--all takes --seed NUMBER",)),
+        (("--all", "--quick", "--seed", "-1"), ("seed must be",)),
+        (("--report", "x.html"), ("add its NAME, or --all",)),
+        (("panel-of-experts", "--k", "4"), ("k must be odd, because an even number of experts may tie, got 4; use 3",)),
         (("--all", "--plot", "x.png"), ("--plot needs the name of one experiment",)),
         (("--plot", "x.png"), ("--plot needs the name of one experiment",)),
         (("beta", "--dark"), ("--dark needs --plot",)),

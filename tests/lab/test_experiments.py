@@ -257,3 +257,10 @@ def test_an_experiment_of_ones_own() -> None:
     assert mine.run(**mine.quick).holds
     assert mine.run(n=1, share=1).command == "mistakebound lab mine --n 1 --share 1.0"
     assert cell(mine.run().tables[0].rows[0][0]) == "0.5"
+
+
+def test_the_crossing_of_the_bounds_of_a_panel_is_marked_if_it_is_in_the_chart() -> None:
+    result = quick("panel-of-experts")
+    crossings = [row[1] for row in result.tables[1].rows]
+    levels = [[mark.at for mark in chart.marks if isinstance(mark, Level)] for chart in result.charts]
+    assert levels == [[], crossings[1:2], crossings[2:]]

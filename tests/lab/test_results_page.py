@@ -10,7 +10,7 @@ from pathlib import Path
 
 import mistakebound as mb
 from mistakebound.lab.experiment import Check, Table
-from mistakebound.lab.results_page import MOST_ROWS, results_page
+from mistakebound.lab.results_page import MOST_CHECKS, MOST_ROWS, results_page
 
 RESULTS = [mb.lab.get(name).run(**mb.lab.get(name).quick) for name in ("unit-vectors", "beta", "potential")]
 
@@ -41,8 +41,8 @@ def test_the_page_has_every_experiment_with_its_parts() -> None:
     page = results_page(RESULTS, "mistakebound lab --all")
     tags = Tags(page)
     assert "3 experiments: every claim holds" in page
-    assert tags.links == ["#unit-vectors", "#beta", "#potential"]
-    assert tags.ids == ["unit-vectors", "beta", "potential"]
+    assert tags.links == ["#unit-vectors", "#beta", "#potential", *["#contents"] * 3]
+    assert tags.ids == ["contents", "unit-vectors", "beta", "potential"]
     for result in RESULTS:
         for words in (result.title, result.claim, result.setting, result.conclusion, result.command):
             assert words in unescape(page)
@@ -66,6 +66,15 @@ def test_a_check_that_fails_is_shown() -> None:
     alone = results_page([wrong])
     assert "<h1>The bound of the Perceptron is tight</h1>" in alone
     assert "Contents" not in alone
+
+
+def test_many_checks_that_hold_are_folded() -> None:
+    held = [Check(f"claim {number}", True) for number in range(MOST_CHECKS)]
+    page = results_page([replace(RESULTS[0], checks=(*held, Check("1 < 0", False)))])
+    Tags(page)
+    summary = page.index(f"<details><summary>{MOST_CHECKS} checks hold</summary>")
+    assert page.index("1 &lt; 0") < summary < page.index("claim 0")
+    assert "<details>" not in results_page([replace(RESULTS[0], checks=tuple(held))])
 
 
 def test_text_in_a_table_is_escaped_and_numbers_are_aligned() -> None:

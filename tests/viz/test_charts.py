@@ -80,13 +80,17 @@ def test_charts_of_almost_nothing_can_be_drawn(scale, points) -> None:
         (0.001, 0.0012, "linear"),
         (1, 1e9, "log"),
         (2, 7, "log"),
+        (17, 36, "log"),
+        (1, 999, "log"),
+        (0, 36, "symlog"),
+        (0, 900, "symlog"),
         (0, 15, "symlog"),
     ]
     + [(1.5e9, 1.5e9 + 10.0**k, "date") for k in range(2, 10)],
 )
 def test_ticks_are_few_and_inside(low, high, scale) -> None:
     found = ticks(low, high, scale)
-    assert 2 <= len(found) <= 11
+    assert (4 if scale.endswith("log") else 2) <= len(found) <= 11
     assert all(low * (1 - 1e-9) <= value <= high * (1 + 1e-9) or low <= 0 for value, _ in found)
     names = [name for _, name in found]
     assert len(set(names)) == len(names)
@@ -100,6 +104,21 @@ def test_both_drawings_show_every_mark() -> None:
     (axes,) = draw(EVERYTHING).axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ours", "bound", "then", "band", "bars"]
     assert axes.get_xlabel() == "rounds"
+
+
+def test_the_pointer_shows_lines_as_the_legend_does() -> None:
+    x, y = [0, 1], [0, 1]
+    marks = (Line("a", x, y, 0), Line("b", x, y, 0, dashed=True), Line("c", x, y, 0, dots=True, joined=False))
+    html = figure(chart(*marks))
+    assert [line["look"] for line in hover_data(html)["lines"]] == ["style0", "dashed", "dot"]
+    legend = html[html.index('<ul class="legend">') :]
+    assert [legend.count(f'class="{key}"') for key in ("line c0 style0", "line c0 dashed", "dot c0")] == [1, 1, 1]
+
+
+def test_a_vertical_level_is_not_on_the_frame() -> None:
+    marks = Line("a", [0, 10], [0, 1]), Level("limit", 20, along="x")
+    assert limits(chart(*marks, x=Axis("x", low=0)))[0] == (0, pytest.approx(20.6))
+    assert limits(chart(*marks[:1], Level("inside", 5, along="x")))[0] == (0, 10)
 
 
 def test_long_lines_keep_their_ends_and_few_points() -> None:

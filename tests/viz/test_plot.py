@@ -65,6 +65,15 @@ def test_ledger_plot(tmp_path: Path) -> None:
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_mistakes_of_ledgers_with_and_without_certificates() -> None:
+    X, y = mb.streams.panel(n=16, k=3, rounds=200, seed=0)
+    learner = mb.Perceptron()
+    ledger = learner.run(X, y)
+    (axes,) = mb.plot.mistakes({"alone": ledger, "none": (ledger, None), "bound": (ledger, learner.certify())}).axes
+    alone, none, certified, _level = axes.lines
+    assert alone.get_xydata().tolist() == none.get_xydata().tolist() == certified.get_xydata().tolist()
+
+
 def test_an_infinite_bound_is_not_drawn_and_one_mistake_is_singular() -> None:
     chart = mistakes_chart({"a": [(0, 0), (5, 1)]}, {"a": Bound(float("inf"), "novikoff")})
     assert [type(mark) for mark in chart.marks] == [Line]

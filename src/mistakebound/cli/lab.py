@@ -50,23 +50,28 @@ def lab(
     An experiment makes a claim, lets learners learn a stream or play against an adversary, and checks the claim with
     certificates and measured numbers. Without NAME, list the experiments.
 
-    The sizes of an experiment and its seed are options. The same sizes and seed give the same numbers.
+    The sizes of an experiment and its seed are options. The same sizes and seed give the same numbers,
+    except for the seconds. --all takes a seed, for all experiments that have one.
 
     \b
     Examples:
       mistakebound lab
       mistakebound lab disjunctions
       mistakebound lab panel-of-experts --n 1024 --seed 3 --plot panel.png
-      mistakebound lab --all --report lab.html
+      mistakebound lab --all --seed 3 --report lab.html
     """
-    refuse_conflicts(name, sizes, everything=everything, plot=plot, dark=dark)
+    words = (*([] if name is None else [name]), *sizes)
+    refuse_conflicts(words, everything=everything, plot=plot, report=report, dark=dark)
     if plot:
         from mistakebound.viz.figure import figure_class  # noqa: PLC0415 - few runs draw a picture
 
         figure_class()  # raises at once if matplotlib is missing
     if everything:
-        results = run_all(quick=quick)
-        again = f"mistakebound lab --all{' --quick' if quick else ''}"
+        seed = sizes_of(words, "--all takes --seed NUMBER")
+        results = run_all(seed, quick=quick)
+        again = " ".join(
+            ["mistakebound lab --all", *(["--quick"] if quick else []), *filter(None, [sizes_as_options(seed)])]
+        )
         as_object: Any = {
             "holds": all(each.holds for each in results),
             "experiments": [each.to_dict() for each in results],
@@ -88,18 +93,24 @@ def lab(
         results[0].figure(dark=dark).savefig(plot, dpi=150)
     if report:
         mb.lab.report(results, report, command=f"{again} --report {quote(report)}")
+    for path in filter(None, (plot, report)):
+        click.echo(f"wrote {path}", err=True)
     if not all(result.holds for result in results):
         sys.exit(1)
 
 
-def refuse_conflicts(name: str | None, sizes: tuple[str, ...], *, everything: bool, plot: Any, dark: bool) -> None:
-    """Raise UsageError for options that contradict each other."""
+def refuse_conflicts(words: tuple[str, ...], *, everything: bool, plot: Any, report: Any, dark: bool) -> None:
+    """Raise UsageError for options that contradict each other; ``words`` are the name and the sizes."""
     message = ""
-    if name is not None and name.startswith("-"):
-        message = f"{name} needs an experiment: mistakebound lab NAME {' '.join((name, *sizes))}"
-    if everything and name is not None:
-        message = f"--all runs all experiments, each with its own sizes; leave out {' '.join((name, *sizes))}"
-    if plot and (everything or name is None):
+    if words and words[0].startswith("-"):
+        message = f"{words[0]} needs an experiment: mistakebound lab NAME {' '.join(words)}"
+    if everything:
+        seeded = not words or words[0].partition("=")[0] == "--seed"
+        own = f"--all runs all experiments, each with its own sizes; leave out {' '.join(words)}"
+        message = "" if seeded and len(words) <= 2 else own
+    if report and not everything and not words:
+        message = "--report needs an experiment: add its NAME, or --all for all experiments"
+    if plot and (everything or not words):
         message = "--plot needs the name of one experiment; for all of them use --all --report FILE.html"
     if dark and not plot:
         message = "--dark needs --plot; a page of --report is light or dark by the setting of the browser"
@@ -120,11 +131,7 @@ def run_one(experiment: Experiment, words: tuple[str, ...], *, quick: bool) -> R
     """Run an experiment with the sizes that were typed. Wrong sizes are errors that list those that exist."""
     defaults = experiment.defaults
     takes = f"its sizes are {sizes_as_options(defaults)}" if defaults else "it has no sizes"
-    pairs = [word for each in words for word in (each.split("=", 1) if each.startswith("--") else [each])]
-    if len(pairs) % 2 or not all(word.startswith("--") for word in pairs[::2]):
-        message = f"the sizes of {experiment.name} must be pairs --SIZE NUMBER; {takes}"
-        raise click.UsageError(message)
-    given = {word[2:].replace("-", "_"): number(text) for word, text in zip(pairs[::2], pairs[1::2], strict=True)}
+    given = sizes_of(words, f"the sizes of {experiment.name} must be pairs --SIZE NUMBER; {takes}")
     foreign = [word for word in given if word not in defaults]
     if foreign:
         message = f"{experiment.name} has no size {flag(foreign[0])}; {takes}"
@@ -136,8 +143,20 @@ def run_one(experiment: Experiment, words: tuple[str, ...], *, quick: bool) -> R
         raise click.UsageError(message) from None
 
 
-def run_all(*, quick: bool) -> list[Result]:
-    """Run all experiments, with a line of progress."""
+def sizes_of(words: tuple[str, ...], message: str) -> dict[str, Any]:
+    """Return the sizes that were typed, such as --n 64 --k=3. Other words are an error with this message.
+
+    >>> sizes_of(("--n", "64", "--some-rate=0.5"), "")
+    {'n': 64, 'some_rate': 0.5}
+    """
+    pairs = [word for each in words for word in (each.split("=", 1) if each.startswith("--") else [each])]
+    if len(pairs) % 2 or not all(word.startswith("--") for word in pairs[::2]):
+        raise click.UsageError(message)
+    return {word[2:].replace("-", "_"): number(text) for word, text in zip(pairs[::2], pairs[1::2], strict=True)}
+
+
+def run_all(seed: dict[str, Any], *, quick: bool) -> list[Result]:
+    """Run all experiments, with a line of progress. ``seed`` is {"seed": number}, or empty for the default ones."""
     names = mb.lab.names()
     results = []
     with step_progress(0, wanted=True) as progress:
@@ -145,7 +164,11 @@ def run_all(*, quick: bool) -> list[Result]:
             if progress is not None:
                 progress(name, place, len(names), 1)
             experiment = mb.lab.get(name)
-            results.append(experiment.run(**(experiment.quick if quick else {})))
+            own = seed if "seed" in experiment.defaults else {}
+            try:
+                results.append(experiment.run(**{**(experiment.quick if quick else {}), **own}))
+            except ValueError as error:
+                raise click.UsageError(str(error)) from None
     return results
 
 

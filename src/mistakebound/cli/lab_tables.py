@@ -63,8 +63,11 @@ def show_chart(console: Console, result: Result, *, drawn: bool) -> None:
         line.rstrip()
         console.print(line, no_wrap=True)
     if not drawn:
-        number = f"the first of {len(result.charts)} charts; " if len(result.charts) > 1 else ""
-        console.print(Text(f"  {number}--plot FILE.png draws {'all' if number else 'it'}", style="dim"))
+        more = len(result.charts) - 1
+        words = (
+            f"{many(more, 'more chart')}: --plot FILE.png or --report FILE.html" if more else "--plot FILE.png draws it"
+        )
+        console.print(Text(f"  {words}", style="dim"))
     console.print()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 import mistakebound as mb
+from mistakebound._support.text import many
 from mistakebound.lab.charts import bound, measured
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Witness
 from mistakebound.theorems.base import indicator
@@ -57,6 +58,16 @@ class Potential:
     def holds(self) -> bool:
         """Whether there are mistakes, and each of them satisfies the inequality."""
         return bool(self.slacks) and min(self.slacks) >= -ROUNDING
+
+    def least_slack(self) -> str:
+        """Return the least slack as text; a negative one is shown with the tolerance.
+
+        >>> Potential("", slacks=[0.5, -3e-9]).least_slack()
+        'least slack -3e-09 in 2 mistakes; tolerance for rounding 1e-05'
+        """
+        least = min(self.slacks, default=0.0)
+        tolerance = f"; tolerance for rounding {ROUNDING:g}" if least < 0 else ""
+        return f"least slack {least:.3g} in {many(len(self.slacks), 'mistake')}{tolerance}"
 
     def line_to(self, bound: float, *, factors: bool = False) -> tuple[list[float], list[float]]:
         """Return the line up to the bound on the mistakes: after the last one, with the mean of its steps or factors.

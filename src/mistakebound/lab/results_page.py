@@ -16,10 +16,12 @@ from mistakebound.viz import page as html
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.lab.experiment import Result, Table
+    from mistakebound.lab.experiment import Check, Result, Table
 
 MOST_ROWS = 12
 """A longer table is folded."""
+MOST_CHECKS = 8
+"""If there are more checks, those that hold are folded."""
 
 
 def results_page(results: Sequence[Result], command: str = "") -> str:
@@ -58,7 +60,9 @@ def contents(results: Sequence[Result]) -> str:
         )
         for result in results
     ]
-    return html.section("Contents", html.table(("experiment", "verdict", "seconds", "title"), lines, words=(0, 1, 3)))
+    return html.section(
+        "Contents", html.table(("experiment", "verdict", "seconds", "title"), lines, words=(0, 1, 3)), anchor="contents"
+    )
 
 
 def section_of(result: Result, *, alone: bool) -> str:
@@ -73,6 +77,7 @@ def section_of(result: Result, *, alone: bool) -> str:
         "\n".join(map(_table, result.tables)),
         _checks(result),
         f"<pre>{escape(result.command)}</pre>",
+        '<p><a href="#contents">contents</a></p>' if not alone else "",
         anchor=result.name,
     )
 
@@ -92,11 +97,21 @@ def _table(table: Table) -> str:
 
 
 def _checks(result: Result) -> str:
+    held = [check for check in result.checks if check.holds]
+    if len(result.checks) <= MOST_CHECKS or not held:
+        return f"<h3>Checks</h3>{_list(result.checks)}"
+    failed = [check for check in result.checks if not check.holds]
+    summary = f"{many(len(held), 'check')} {'holds' if len(held) == 1 else 'hold'}"
+    folded = f"<details><summary>{summary}</summary>{_list(held)}</details>"
+    return f"<h3>Checks</h3>{_list(failed) if failed else ''}{folded}"
+
+
+def _list(checks: Sequence[Check]) -> str:
     signs = {True: '<b class="holds">✓</b>', False: '<b class="fails">✗</b>'}
     lines = "".join(
         f"<li>{signs[check.holds]}{escape(check.statement)}"
         + (f' <span class="soft">({escape(check.measured)})</span>' if check.measured else "")
         + "</li>"
-        for check in result.checks
+        for check in checks
     )
-    return f'<h3>Checks</h3><ul class="checks">{lines}</ul>'
+    return f'<ul class="checks">{lines}</ul>'

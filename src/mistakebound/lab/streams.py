@@ -158,9 +158,7 @@ def panel(n: int, k: int, rounds: int, seed: int = 0) -> Stream:
     True
     """
     check_whole(n=(n, 1), k=(k, 1, n), rounds=(rounds, 1))
-    if k % 2 == 0:
-        message = f"k must be odd, because an even number of experts may tie, got {k}; use {k - 1}"
-        raise ValueError(message)
+    check_odd(k)
     rng = generator(seed)
     target = _choose(rng, n, k)
     X = rng.choice([-1.0, 1.0], (rounds, n))
@@ -321,6 +319,13 @@ def check_whole(**arguments: tuple[Any, ...]) -> None:
             span = f"from {least} to {most[0]}" if most else f"of at least {least}"
             message = f"{name} must be a whole number {span}, got {value!r}"
             raise ValueError(message)
+
+
+def check_odd(k: int) -> None:
+    """Raise ValueError unless the number of experts of a panel is odd."""
+    if k % 2 == 0:
+        message = f"k must be odd, because an even number of experts may tie, got {k}; use {k - 1}"
+        raise ValueError(message)
 
 
 def generator(seed: int, part: int = 0) -> Generator:

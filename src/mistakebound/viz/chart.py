@@ -161,7 +161,10 @@ def limits(chart: Chart) -> tuple[tuple[float, float], tuple[float, float]]:
                 found[1].extend((bottom, top))
         else:
             found[mark.along == "y"].append(mark.at)
-    return _limits(chart.x, found[0], 0.0), _limits(chart.y, found[1], 0.05)
+    upright = [mark.at for mark in chart.marks if isinstance(mark, Level) and mark.along == "x"]
+    on_frame = bool(upright) and not min(found[0]) < min(upright) <= max(upright) < max(found[0])
+    space = 0.03 if on_frame else 0.0  # the frame would hide the level
+    return _limits(chart.x, found[0], space), _limits(chart.y, found[1], 0.05)
 
 
 def _limits(axis: Axis, values: Sequence[float], space: float) -> tuple[float, float]:

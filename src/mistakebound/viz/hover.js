@@ -13,6 +13,17 @@ function nearest(points, x) {
   return points[low];
 }
 
+function keyOf(line) {  // as in the legend
+  const key = document.createElementNS(svgNames, "svg");
+  const shape = document.createElementNS(svgNames, line.look === "dot" ? "circle" : "line");
+  const place = line.look === "dot" ? {cx: 11, cy: 5, r: 4} : {x1: 0, x2: 22, y1: 5, y2: 5};
+  shape.setAttribute("class", (line.look === "dot" ? "" : "line ") + line.look + " c" + line.colour);
+  for (const [name, value] of Object.entries(place)) shape.setAttribute(name, value);
+  key.setAttribute("viewBox", "0 0 22 10");
+  key.append(shape);
+  return key;
+}
+
 function prepare(figure) {
   const data = JSON.parse(figure.querySelector("script").textContent);
   const lines = data.lines.filter(line => line.points.length > 0);
@@ -41,9 +52,8 @@ function prepare(figure) {
     const shown = lines.map(line => ({line, point: nearest(line.points, at[0])}));
     if (figure.classList.contains("ends")) shown.sort((a, b) => a.point[1] - b.point[1]);
     for (const {line, point} of shown) {
-      const row = document.createElement("div"), key = document.createElement("i");
-      key.className = "c" + line.colour;
-      row.append(key, line.name + ": " + point[3] + (point[2] === at[2] ? "" : " (at " + point[2] + ")"));
+      const row = document.createElement("div");
+      row.append(keyOf(line), line.name + ": " + point[3] + (point[2] === at[2] ? "" : " (at " + point[2] + ")"));
       box.append(row);
     }
     figure.append(box);

@@ -43,7 +43,7 @@ __all__ = [
 
 
 def mistakes(
-    runs: Mapping[str, tuple[Ledger | ExpertLedger, Certificate | None]],
+    runs: Mapping[str, Ledger | ExpertLedger | tuple[Ledger | ExpertLedger, Certificate | None]],
     title: str = "Mistakes, and the bounds of theorems",
     *,
     dark: bool = False,
@@ -53,14 +53,15 @@ def mistakes(
     Parameters
     ----------
     runs : mapping
-        {name: (ledger, certificate or None)}.
+        {name: ledger}, or {name: (ledger, certificate)} to draw the bound, too.
     title : str
         The title of the picture.
     dark : bool
         Whether the page is dark.
     """
     lines, bounds = {}, {}
-    for name, (ledger, certificate) in runs.items():
+    for name, run in runs.items():
+        ledger, certificate = run if isinstance(run, tuple) else (run, None)
         counted = zip((ledger.mistake_rounds + 1).tolist(), range(1, ledger.mistakes + 1), strict=True)
         lines[name] = [(1, 0), *counted, (max(ledger.rounds, 1), ledger.mistakes)]
         if certificate is not None:

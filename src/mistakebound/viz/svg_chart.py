@@ -216,20 +216,25 @@ def _legend(chart: Chart) -> str:
     for mark, number in marks:
         if number is None or not mark.name:
             continue
-        drawn = "dashed" if not isinstance(mark, (Band, Boxes)) and getattr(mark, "dashed", True) else ""
-        if not drawn:
-            drawn = f"style{number // len(LIGHT) % 4}"
         colour = f"c{number % len(LIGHT)}"
         if isinstance(mark, (Band, Boxes)):
             strong = mark.solid if isinstance(mark, Band) else not mark.faint
             shape = f'<rect class="box {colour}{"" if strong else " faint"}" width="22" height="10"/>'
-        elif isinstance(mark, Line) and not mark.joined:
+        elif _look(mark, number) == "dot":
             shape = f'<circle class="dot {colour}" cx="11" cy="5" r="4"/>'
         else:
-            shape = f'<line class="line {colour} {drawn}" x1="0" x2="22" y1="5" y2="5"/>'
+            shape = f'<line class="line {colour} {_look(mark, number)}" x1="0" x2="22" y1="5" y2="5"/>'
         key = f'<svg viewBox="0 0 22 10" aria-hidden="true">{shape}</svg>'
         entries.append(f"<li>{key}<bdi>{escape(escaped(mark.name))}</bdi></li>")
     return f'<ul class="legend">{"".join(entries)}</ul>' if entries else ""
+
+
+def _look(mark: Line | Level, number: int) -> str:
+    """Return the CSS class of the dashes of a line, or of dots that are not joined."""
+    if isinstance(mark, Line) and not mark.joined:
+        return "dot"
+    dashed = not isinstance(mark, Line) or mark.dashed
+    return "dashed" if dashed else f"style{number // len(LIGHT) % 4}"
 
 
 def _data(frame: Frame) -> str:
@@ -242,7 +247,8 @@ def _data(frame: Frame) -> str:
                 [round(frame.at_x(x), 1), round(frame.at_y(y), 1), _words(frame.chart.x, x), _number(y)]
                 for x, y in points
             ]
-            lines.append({"name": escaped(mark.name), "colour": (number or 0) % len(LIGHT), "points": shown})
+            colour, look = (number or 0) % len(LIGHT), _look(mark, number or 0)
+            lines.append({"name": escaped(mark.name), "colour": colour, "look": look, "points": shown})
     axes = {"left": frame.left, "right": frame.width - RIGHT, "top": TOP, "bottom": frame.height - BOTTOM}
     data = {"axes": axes, "x": escaped(frame.chart.x.label), "lines": lines}
     return json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")

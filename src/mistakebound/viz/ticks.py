@@ -22,18 +22,20 @@ def ticks(low: float, high: float, scale: Scale = "linear") -> list[tuple[float,
     [(0.0, '0'), (10000.0, '10k'), (20000.0, '20k'), (30000.0, '30k')]
     >>> ticks(1, 2000, "log")
     [(1.0, '1'), (10.0, '10'), (100.0, '100'), (1000.0, '1k')]
-    >>> ticks(0, 500, "symlog")
-    [(0.0, '0'), (10.0, '10'), (100.0, '100')]
+    >>> [name for _, name in ticks(8, 600, "log")], [name for _, name in ticks(16, 37, "log")]
+    (['10', '20', '50', '100', '200', '500'], ['20', '25', '30', '35'])
+    >>> [name for _, name in ticks(0, 500, "symlog")]
+    ['0', '10', '20', '50', '100', '200', '500']
     >>> [name for _, name in ticks(1.7e9, 1.7001e9, "date")]
     ['2023-11-15 00:00', '2023-11-15 06:00', '2023-11-15 12:00', '2023-11-15 18:00', '2023-11-16 00:00']
     """
     if scale == "date":
         return dates(low, high)
     if scale == "log":
-        return [(value, brief(value)) for value in powers_of_ten(low, high)]
+        return [(value, brief(value)) for value in log_numbers(low, high, low)]
     if scale == "symlog" and high > 20:
         below = [0.0] if low <= 0 else []
-        return [(value, brief(value)) for value in [*below, *powers_of_ten(max(low, 10.0), high)]]
+        return [(value, brief(value)) for value in [*below, *log_numbers(max(low, 10.0), high, 1.0)]]
     return [(value, brief(value)) for value in round_numbers(low, high)]
 
 
@@ -59,15 +61,18 @@ def nice_step(least: float) -> float:
     return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least * (1 - 1e-12))
 
 
-def powers_of_ten(low: float, high: float) -> list[float]:
-    """Return powers of ten between two limits; with less than two of them, also their doubles and fivefolds."""
+def log_numbers(low: float, high: float, start: float) -> list[float]:
+    """Return powers of ten between two limits; on fewer than three decades, also 2 and 5 times these.
+
+    The axis begins at ``start``. If there are fewer than three such numbers, return multiples of one step.
+    """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    every = max(1, (last - first) // 6)
-    whole = [10.0**k for k in range(first, last + 1, every)]
-    found = [value for value in whole if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-    if len(found) >= 2:
-        return found
-    return [v for k in range(first, last + 1) for v in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if low <= v <= high]
+    short = high < 1000 * start * (1 - 1e-9)
+    every = 1 if short else max(1, (last - first) // 6)
+    factors = (1, 2, 5) if short else (1,)
+    powers = (factor * 10.0**k for k in range(first, last + 1, every) for factor in factors)
+    found = [value for value in powers if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return found if len(found) >= 3 else round_numbers(low, high)
 
 
 def dates(low: float, high: float) -> list[tuple[float, str]]:

@@ -7,8 +7,8 @@ from itertools import count
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_whole
-from mistakebound.viz.chart import Axis, Chart
+from mistakebound.lab.streams import check_odd, check_whole
+from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
 COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
 
@@ -26,6 +26,7 @@ COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
 def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
     """Measure both learners for up to n experts, and for three sizes of the panel up to k."""
     check_whole(n=(n, 48), k=(k, 3, n // 16))
+    check_odd(k)
     rows, checks, crossings, charts = [], [], [], []
     for size in sorted({k // 3 | 1, k // 2 | 1, k}):
         played = [_play(size, each, seed) for each in doublings(max(8, size + 1), n)]
@@ -39,13 +40,11 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
         growth = f"from n = {sizes[1]} to {n}: ×{grows[0]:.3g}, and ×{grows[1]:.3g} for the Perceptron"
         checks.append(Check(f"k = {size}: Winnow's mistakes grow more slowly with n", grows[0] < grows[1], growth))
         crossings.append((size, _crossing(size), _measured(sizes, slow, fast)))
-        lines = [
-            measured("Perceptron", sizes, slow, 0),
-            bound("nk", sizes, slow_bounds, 0),
-            measured("Winnow", sizes, fast, 1),
-            bound("2k² ln n", sizes, fast_bounds, 1),
-        ]
-        charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), lines))
+        slower = measured("Perceptron", sizes, slow, 0), bound("nk", sizes, slow_bounds, 0)
+        faster = measured("Winnow", sizes, fast, 1), bound("2k² ln n", sizes, fast_bounds, 1)
+        level = Level("the bounds cross", crossings[-1][1], along="x", colour=2)
+        marks: list[Mark] = [*slower, *faster, *([level] if sizes[0] <= level.at <= n else [])]
+        charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)
     conclusion = (
         f"For k = {k} the bounds cross at n = {crossings[-1][1]}. Measured, {crossings[-1][2]}. With n = {n}, Winnow "

@@ -42,8 +42,7 @@ def potential(*, n: int = 200, rounds: int = 6000, seed: int = 0) -> Findings:
     for name, part in parts.items():
         checks.append(certified(name, part.certificate))
         for each in part.potentials:
-            least = f"least slack {min(each.slacks, default=0):.3g} in {len(each.slacks)} mistakes"
-            checks.append(Check(f"{name}: {each.inequality} at each mistake", each.holds, least))
+            checks.append(Check(f"{name}: {each.inequality} at each mistake", each.holds, each.least_slack()))
             rows.append((name, each.inequality, len(each.slacks), each.values[-1], each.line[-1]))
         limit = Level("bound on the mistakes", part.certificate.bound, along="x", colour=3)
         title, y = axes[name]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mistakebound as mb
-from mistakebound.lab.charts import bound, measured
+from mistakebound.lab.charts import bound
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.chart import Axis, Chart, Line
 
 
 @experiment(
@@ -43,7 +43,7 @@ def unit_vectors(*, k: int = 400) -> Findings:
         Axis("k = 1/γ²", low=0),
         Axis("mistakes", low=0),
         [
-            measured("mistakes", sizes, [row[1] for row in rows]),
+            Line("mistakes", sizes, [row[1] for row in rows], dots=True, joined=False),
             bound("bound of Novikoff", sizes, [row[3] for row in rows]),
         ],
     )
