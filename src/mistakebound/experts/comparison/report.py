@@ -84,7 +84,7 @@ def lead(found: Comparison) -> str:
     rule, rival = html.text(best.rule), html.text(best.against)
     words = ["Each forecast was made before its outcome was used."]
     if leader is not None:
-        awake = "" if counted.all() else f" In the {many(leader.rounds, 'round')} in which {rival} was awake:"
+        awake = "" if counted.all() else f" In the {many(leader.rounds, 'round')} in which {rival} was awake,"
         own, theirs = (
             escape(loss_in_words(found, mean, leader.rounds))
             for mean in (float(best.losses[counted].mean()), leader.mean)
