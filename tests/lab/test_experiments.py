@@ -14,8 +14,8 @@ import pytest
 import mistakebound as mb
 from mistakebound.lab import experiments
 from mistakebound.lab.experiment import Check, Experiment, Findings, Result, Table, cell, certified, experiment
-from mistakebound.lab.potentials import Potential
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Theorem
+from mistakebound.theorems.potential import Potential
 from mistakebound.viz.chart import Level
 
 NAMES = mb.lab.names()

@@ -257,3 +257,29 @@ def test_without_matplotlib_the_error_has_the_command(panel: Any, monkeypatch: p
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'mistakebound\[plot\]'"):
         panel.ledger_.plot()
+
+
+def test_a_potential_follows_the_proof_at_each_mistake() -> None:
+    """The Perceptron's ‖z‖² stays below the line of the lemma, u·z above it; Winnow's relative entropy below it."""
+    stream = mb.streams.margin(20, 1000, 0.15, 0)
+    learner = mb.Perceptron()
+    mistakes = learner.run(*stream).mistakes
+    (axes,) = learner.plot_potential(stream.target, stream.margin, dark=True).axes
+    square, inner, above, below = ([float(y) for y in line.get_ydata()] for line in axes.lines)
+    assert len(square) == mistakes + 1
+    assert square[0] == inner[0] == 0
+    assert inner[-1] > stream.margin * mistakes * 0.999
+    assert all(a <= b + 1e-4 for a, b in zip(square, above, strict=True))
+    assert all(a >= b - 1e-4 for a, b in zip(inner, below, strict=True))
+    experts = mb.streams.panel(31, 5, 1000, 0)
+    winnow, u = mb.NormalizedWinnow("best", margin=0.2), np.isin(np.arange(31), experts.target)
+    winnow.run(*experts)
+    entropy, line = (each.get_ydata() for each in winnow.plot_potential(u, 1.0).axes[0].lines)
+    assert entropy[0] == pytest.approx(np.log(31 / 5))
+    assert all(a <= b + 1e-4 for a, b in zip(entropy, line, strict=True))
+    with pytest.raises(ValueError, match="for each of the 31 features"):
+        winnow.plot_potential([1.0], 1.0)
+    arow = mb.Arow()
+    arow.run(*stream)
+    with pytest.raises(ValueError, match="not for arow"):
+        arow.plot_potential(stream.target, 0.1)

@@ -310,6 +310,27 @@ class Learner:
 
         return feature_weights(self, top=top, label=label)
 
+    def plot_potential(self, comparator: Any, margin: float, *, dark: bool = False) -> Any:
+        """Draw what the proof of the bound follows, after each mistake, and the line of its lemma; return a figure.
+
+        For a Perceptron these are ‖z‖² and u·z, for a NormalizedWinnow the relative entropy RE(u‖w).
+
+        Parameters
+        ----------
+        comparator : sequence
+            A vector u with a weight for each feature.
+        margin : float
+            The margin γ that the lemma uses: the least y(u·x), if u separates the labels.
+        dark : bool
+            Whether to draw on a dark page.
+        """
+        from mistakebound.theorems.potential import potentials_of  # noqa: PLC0415 - few draw it
+        from mistakebound.viz.plot import potential  # noqa: PLC0415
+
+        found = potentials_of(self.ledger_, comparator, margin)
+        lines = {f"{name}, line of the lemma": each.line for name, each in found.items()}
+        return potential({name: each.values for name, each in found.items()}, lines, dark=dark)
+
     def certify(
         self,
         theorem: str | None = None,

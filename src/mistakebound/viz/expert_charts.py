@@ -91,7 +91,13 @@ def potential_chart(
     title: str = "Potential after each mistake",
     of: str = "mistakes",
 ) -> Chart:
-    """Return the potential of a proof after each mistake (or round), and its limits as dashed lines."""
+    """Return the potential of a proof after each mistake (or round), and its limits as dashed lines.
+
+    The first limit has the colour of the first potential, and so on.
+    """
     marks: list[Mark] = [Line(name, range(len(values)), values) for name, values in curves.items()]
-    marks += [Line(name, range(len(values)), values, dashed=True) for name, values in (limits or {}).items()]
+    marks += [
+        Line(name, range(len(values)), values, colour=number, dashed=True)
+        for number, (name, values) in enumerate((limits or {}).items())
+    ]
     return Chart(title, Axis(of, low=0), Axis("potential"), marks)
