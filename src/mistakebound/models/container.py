@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
@@ -102,7 +101,7 @@ def is_zip(path: str | os.PathLike[str]) -> bool:
 
 def learner_in(path: str | os.PathLike[str]) -> str:
     """Return the class name of the learner in a file, from its header; empty if the file is not a model."""
-    with Path(path).open("rb") as file:
+    with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         head = file.read(min(length, LONGEST_HEADER))
     try:
