@@ -264,3 +264,8 @@ def test_the_crossing_of_the_bounds_of_a_panel_is_marked_if_it_is_in_the_chart()
     crossings = [row[1] for row in result.tables[1].rows]
     levels = [[mark.at for mark in chart.marks if isinstance(mark, Level)] for chart in result.charts]
     assert levels == [[], crossings[1:2], crossings[2:]]
+
+
+def test_a_size_is_not_too_large_to_be_measured() -> None:
+    with pytest.raises(mb.InputError, match="n must be at most 10,000,000, got 1000000000"):
+        mb.lab.run("disjunction-adversary", n=10**9)

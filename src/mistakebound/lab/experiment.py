@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mistakebound.viz.chart import Chart
 
 
+LARGEST = 10_000_000
+"""The largest size: beyond it, an experiment does not fit into the memory of most machines."""
+
+
 class Check(NamedTuple):
     """A statement that the experiment could refute: whether it holds, and what was measured."""
 
@@ -139,6 +143,9 @@ class Experiment:
                 raise InputError(message)
             if isinstance(defaults[name], int) and not float(value).is_integer():
                 message = f"{name} must be a whole number, got {value!r}"
+                raise InputError(message)
+            if name != "seed" and float(value) > LARGEST:
+                message = f"{name} must be at most {LARGEST:,}, got {value!r}"
                 raise InputError(message)
         used = {name: type(default)(sizes.get(name, default)) for name, default in defaults.items()}
         start = time.perf_counter()
