@@ -19,6 +19,10 @@ MISSING = ("", "?", "NA", "null")
 """Missing values, as in tables, except nan: here NaN is a bad value (unless all columns are read as they are)."""
 
 
+Contents = tuple[Any, int | None, "Iterator[Any]"]
+"""The schema, the number of rows if it is known in advance, and the batches, one at a time."""
+
+
 class Columns:
     """A file of columns, read like a text table with the same data.
 
@@ -29,13 +33,15 @@ class Columns:
     dates and times are categories, even if they look like numbers. Lists of strings must be columns of ``text``.
     """
 
-    def __init__(self, file: str, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
+    def __init__(
+        self, file: str, contents: Callable[[], Contents], declared: Callable[[list[str]], dict[str, Any]]
+    ) -> None:
         self.file = file
         with all_errors_of_file(file):
-            self._open(raw, start, declared)
+            self._open(contents(), declared)
 
-    def _open(self, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
-        self.schema, self.rows, self._batches = opened(raw, start)
+    def _open(self, contents: Contents, declared: Callable[[list[str]], dict[str, Any]]) -> None:
+        self.schema, self.rows, self._batches = contents
         names = [field.name for field in flat(self.schema.empty_table()).schema]
         roles = declared(names)
         if "header" in roles or "separator" in roles:
@@ -131,8 +137,8 @@ def all_errors_of_file(file: str) -> Iterator[None]:
         raise InputError(message, file=file) from None
 
 
-def opened(raw: Any, start: bytes) -> tuple[Any, int | None, Iterator[Any]]:
-    """Return the schema, the number of rows if the file has it in advance, and the batches, one at a time."""
+def opened(raw: Any, start: bytes) -> Contents:
+    """Return the contents of a file that begins with ``start``."""
     try:
         from pyarrow import ipc, parquet  # noqa: PLC0415 - optional
     except ImportError:

@@ -331,10 +331,10 @@ class StreamReader:
         return texts_of(file, columns, partial(self._notes.remark, "changed", message, file=file))
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
-        from mistakebound.data.arrow import Columns  # noqa: PLC0415 - here and below, only files of columns need it
+        from mistakebound.data.arrow import Columns, opened  # noqa: PLC0415 - here and below, only files of columns need it
         from mistakebound.data.tables import roles_of  # noqa: PLC0415
 
-        return Columns(file, raw, start, partial(roles_of, self.settings))
+        return Columns(file, partial(opened, raw, start), partial(roles_of, self.settings))
 
     # ------------------------------------------------------------------ parts
 

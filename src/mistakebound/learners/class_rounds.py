@@ -118,12 +118,21 @@ def decisions(learner: Learner, X: Any) -> FloatArray:
 def predicted_parts(learner: Learner, reader: StreamReader) -> Iterator[PredictedPart]:
     """Yield the predictions of each part: see ``prediction.predicted_parts``."""
     for found, ids, unknown in probabilities_of_parts(learner, reader):
-        play = class_play(learner)
-        has_probabilities = play.engine.rule.log_odds
-        by_id = given_known(found) if has_probabilities else found[:, :-1]
-        best = by_id[np.arange(len(ids)), ids] if by_id.shape[1] else np.zeros(len(ids))
-        chances = in_order(play, found, new=False) if has_probabilities else None
-        yield PredictedPart(play.labels.decode_all(ids), best, chances, unknown)
+        yield predicted_of(class_play(learner), found, ids)._replace(unknown=unknown)
+
+
+def predicted_rows(learner: Learner, X: Any) -> PredictedPart:
+    """Return the predictions of the rows of X: see ``prediction.predicted_rows``."""
+    return predicted_of(*probabilities_of_many(learner, X))
+
+
+def predicted_of(play: ClassPlay, found: FloatArray, ids: IntArray) -> PredictedPart:
+    """Return the predictions that belong to probabilities by class id, or to scores of a learner without them."""
+    has_probabilities = play.engine.rule.log_odds
+    by_id = given_known(found) if has_probabilities else found[:, :-1]
+    best = by_id[np.arange(len(ids)), ids] if by_id.shape[1] else np.zeros(len(ids))
+    chances = in_order(play, found, new=False) if has_probabilities else None
+    return PredictedPart(play.labels.decode_all(ids), best, chances, 0)
 
 
 # ---------------------------------------------------------------------- learn

@@ -125,17 +125,33 @@ def predicted_parts(learner: Learner, reader: StreamReader) -> Iterator[Predicte
 
         yield from of_classes(learner, reader)
         return
-    from mistakebound.learners.sklearn import probabilities_of  # noqa: PLC0415 - it imports this module
-
     rounds = 0
     for part in reader:
         play = learner._start_with_chunk(part.chunk)
         scores, positive, fault = play.engine.score_part(part)
         unknown = play.engine.core.unknown_rows(part.chunk, len(scores)) if play.engine.named else 0
-        rule = play.engine.rule
-        likely = positive if rule.band is None else scores >= rule.threshold  # as in ``predict_proba``
-        chances = probabilities_of(learner, scores, likely) if rule.log_odds else None
-        yield PredictedPart(predicted_labels(learner, scores, positive), scores, chances, unknown)
+        yield predicted_of_scores(learner, scores, positive)._replace(unknown=unknown)
         rounds += len(scores)
         if error := part.error_at(len(scores), fault.error()) if fault else part.error:
             raise error.at_round(rounds)
+
+
+def predicted_of_scores(learner: Learner, scores: FloatArray, positive: BoolArray) -> PredictedPart:
+    """Return the predictions that belong to scores, for two labels."""
+    from mistakebound.learners.sklearn import probabilities_of  # noqa: PLC0415 - it imports this module
+
+    rule = learner._current_play().engine.rule
+    likely = positive if rule.band is None else np.asarray(scores >= rule.threshold)  # as in ``predict_proba``
+    chances = probabilities_of(learner, scores, likely) if rule.log_odds else None
+    return PredictedPart(predicted_labels(learner, scores, positive), scores, chances, 0)
+
+
+def predicted_rows(learner: Learner, X: Any) -> PredictedPart:
+    """Return the predictions of the rows of X, which is that of ``predict``, without learning."""
+    if learner.several:
+        from mistakebound.learners.class_rounds import predicted_rows as of_classes  # noqa: PLC0415 - few have them
+
+        return of_classes(learner, X)
+    from mistakebound.learners.sklearn import score_many  # noqa: PLC0415 - it imports this module
+
+    return predicted_of_scores(learner, *score_many(learner, X))

@@ -1,0 +1,2 @@
+def mix(start, parts, shares=None):
+    return parts[0]

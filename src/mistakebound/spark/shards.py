@@ -1,0 +1,119 @@
+"""Divide a DataFrame into shards, and learn each of them on a worker from the same learner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from mistakebound.errors import StreamError
+from mistakebound.spark.columns import hashed, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from mistakebound.learners.learner import Learner
+    from mistakebound.spark.columns import Columns
+
+ORDER, TIE = "__mistakebound_order", "__mistakebound_tie"
+"""Columns that a sharded frame has besides those of the learner."""
+RESULT = "shard int, model binary, error string"
+
+
+class Shard(NamedTuple):
+    """What one shard returned."""
+
+    number: int
+    learner: Learner
+
+
+def sharded(frame: DataFrame, columns: Columns, shards: int, order: str | None) -> DataFrame:
+    """Return the columns of a learner in so many partitions, each in order.
+
+    With a column of the order, a row's shard and its place there depend on the row alone: rows are dealt by a hash of
+    the row, and sorted. Rows that are equal in this column are ordered by the hash. Without it, partitions are joined
+    in their order, which Spark does not promise to repeat.
+    """
+    used = [F.col(quoted(name)) for name in columns.used]
+    if order is not None:
+        keyed = frame.select(*used, F.col(quoted(order)).alias(ORDER)).withColumn(TIE, hashed(frame, columns.used))
+    elif partitions_of(frame) >= shards:
+        return frame.select(*used).coalesce(shards)
+    else:
+        number = F.monotonically_increasing_id()
+        keyed = frame.select(*used).withColumn(ORDER, number).withColumn(TIE, F.lit(0))
+    return keyed.repartition(shards, ORDER, TIE).sortWithinPartitions(ORDER, TIE)
+
+
+def partitions_of(frame: DataFrame) -> int:
+    """Return the number of partitions of a frame."""
+    return int(
+        frame.select(F.spark_partition_id()).distinct().count() if is_remote(frame) else frame.rdd.getNumPartitions()
+    )
+
+
+def is_remote(frame: DataFrame) -> bool:
+    """Return whether a frame is that of Spark Connect, which has no RDDs."""
+    return type(frame).__module__.startswith("pyspark.sql.connect")
+
+
+def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Shard]:
+    """Learn each shard, starting from a copy of the learner; return what was learned, in the order of the shards.
+
+    Shards without rows are left out. Raise StreamError if a shard has a bad row.
+    """
+    rows = data.mapInArrow(worker(to_bytes(learner), columns), RESULT).collect()
+    found: dict[int, Any] = {}
+    for row in sorted(rows, key=lambda each: each["shard"]):
+        if row["error"] is not None:
+            message = f"shard {row['shard']}: {row['error']}"
+            raise StreamError(message)
+        found[row["shard"]] = row
+    return [Shard(number, from_bytes(bytes(row["model"]))) for number, row in found.items()]
+
+
+def worker(start: bytes, columns: Columns) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return the function that learns one shard on a worker, from its Arrow batches."""
+
+    def learn(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa  # noqa: PLC0415 - on the worker
+        from pyspark import TaskContext  # noqa: PLC0415
+
+        from mistakebound.spark.rows import learn_batches  # noqa: PLC0415
+
+        learner, error = from_bytes(start), None
+        before = learner.ledger_.rounds
+        try:
+            for _ in learn_batches(learner, columns, batches):
+                pass
+        except ValueError as wrong:
+            error = str(wrong)
+        if error is None and learner.ledger_.rounds == before:
+            return  # a shard without rows
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        model = None if error else to_bytes(learner)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([number], pa.int32()), pa.array([model], pa.binary()), pa.array([error], pa.string())],
+            names=["shard", "model", "error"],
+        )
+
+    return learn
+
+
+def to_bytes(learner: Learner) -> bytes:
+    """Return the model file of a learner."""
+    from mistakebound.learners.linear import KINDS  # noqa: PLC0415 - here and below, also on the worker
+    from mistakebound.models.model_file import parts_of  # noqa: PLC0415
+
+    return b"".join(parts_of(learner, KINDS))
+
+
+def from_bytes(model: bytes) -> Learner:
+    """Return the learner in a model file."""
+    from mistakebound.learners.linear import KINDS  # noqa: PLC0415
+    from mistakebound.models.model_file import restored  # noqa: PLC0415
+
+    return restored(model, KINDS)[0]
