@@ -1,2 +1,0 @@
-def mix(start, parts, shares=None):
-    return parts[0]
