@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mistakebound.data.source import Source
     from mistakebound.hindsight import oracles
     from mistakebound.lab import adversaries, streams
+    from mistakebound.learners.mixing import mix
     from mistakebound.learners.multilabel import MultilabelPanel
     from mistakebound.viz import plot
 
@@ -48,6 +49,7 @@ __all__ = [
     "lab",
     "load",
     "losses",
+    "mix",
     "oracles",
     "plot",
     "runs",
@@ -66,6 +68,7 @@ _MODULES = {
 _FROM_MODULES = {
     "Certificate": "certificates.certificate",
     "certify": "certificates.certify",
+    "mix": "learners.mixing",
     "MultilabelPanel": "learners.multilabel",
     "Source": "data.source",
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
 
-FORMAT = 6
+FORMAT = 7
 
 # Written without the package safetensors: it accepts repeated keys, and the digest would have no fixed position.
 MAGIC = b'{"__metadata__":{"sha256":"'

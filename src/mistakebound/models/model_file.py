@@ -14,6 +14,7 @@ check them when a file is read. Files of every format so far can be read (``test
   first files of this format lack; and ``weighted`` in the state of a learner: whether rounds had weights, so
   that counts are sums of weights; and ``earlier`` in that of a panel of one of several labels: the rounds before the
   first one with its label, which it has counted.
+- Format 7: also ``mixing``: which rounds were learned in shards, and with which shares their states were mixed.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
 from mistakebound.models.parameters import construct, describe_parameters, need_no_objects
 from mistakebound.models.perceptron_state import TENSORS as PERCEPTRON_TENSORS
 from mistakebound.models.perceptron_state import describe_perceptron, restore_perceptron
+from mistakebound.play.mixing import check_mistakes, read_mixing, write_mixing
 from mistakebound.play.tickets import Tickets
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from mistakebound.learners.learner import Learner
     from mistakebound.play.class_engine import ClassEngine
     from mistakebound.play.engine import LearnerEngine
+    from mistakebound.play.mixing import Mixing
     from mistakebound.play.perceptron_engine import PerceptronEngine
 
     Kind = TypeVar("Kind", bound=Learner)
@@ -158,6 +161,7 @@ def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         described, tensors = describe_classes(cast("ClassEngine", play.engine))
     elif play is not None:
         described, tensors = describe_state(learner, play.engine)
+    mixing = None if play is None else play.engine.mixing
     labels: Any = learner._early_labels if play is None else play.labels
     if play is None and isinstance(labels, ClassLabels):
         labels = None  # they are the parameter ``classes``
@@ -167,6 +171,7 @@ def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "labels": None if labels is None else describe_labels(labels),
         "columns": None if columns is None else list(map(str, columns)),
         "life": described,
+        **({} if mixing is None else {"mixing": write_mixing(mixing)}),
     }, tensors
 
 
@@ -174,6 +179,7 @@ def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
 
 
 def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[str, type[Kind]]) -> Kind:
+    mixing = described.pop("mixing", None)
     name, parameters, labels, columns, state = fields(described, "learner", "parameters", "labels", "columns", "life")
     need(isinstance(name, str) and name in kinds, _other_learner(name, kinds), "learner")
     learner = construct(kinds[name], parameters)
@@ -185,6 +191,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     need(numbered, f"the labels of {name} must have class ids", "labels")
     if known is not None:
         learner._early_labels = known
+    need(mixing is None or state is not None, "mixing must be absent, because nothing was learned", "mixing")
     if state is not None:
         weighted = isinstance(state, dict) and state.get("weighted") is True
         is_perceptron = kinds[name].rule_id == PERCEPTRON
@@ -198,6 +205,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
             engine = restore_state(kinds[name], state, tensors)
         else:
             engine = restore_classes(kinds[name], state, tensors, classes)
+        engine.mixing = _read_mixing(mixing, engine)
         try:
             learner._restore(engine).weighted = weighted
         except ValueError as error:  # classes that are not two different labels
@@ -206,3 +214,13 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
         need(is_list_of(str, columns) and columns, "columns must be a list of names", "columns")
         learner.feature_names_in_ = np.array(columns, dtype=object)
     return learner
+
+
+def _read_mixing(value: Any, engine: LearnerEngine) -> Mixing | None:
+    """Return what was mixed, after checking it against the record of the engine."""
+    rounds, wrong_positive, wrong_negative, updates, _ = engine.core.counts()
+    mistakes = wrong_positive + wrong_negative
+    mixing = read_mixing(value, rounds, mistakes, updates)
+    if mixing is not None:
+        check_mistakes(mixing, engine.core.mistake_rounds(0, mistakes), mistakes)
+    return mixing

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mistakebound.data.parts import Part
     from mistakebound.errors import StreamError
     from mistakebound.play.inputs import Positional
+    from mistakebound.play.mixing import Mixing
     from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
     from mistakebound.rules.panel import PanelRule
@@ -100,6 +101,8 @@ class LearnerEngine:
 
     max_features: int | None = None
     """The limit on the number of named features; None for no limit. ``play.feature_limit`` applies it."""
+    mixing: Mixing | None = None
+    """What was mixed, if this is a mixed learner; ``learners.mixing`` sets it."""
     dropped = 0
     """Features that were dropped, because there were more."""
 
@@ -343,6 +346,7 @@ class LearnerEngine:
             record=EngineRecord(self, slots, before, kept_until, positive, mistakes),
             positive_predictions=positive.count(1) if isinstance(positive, bytes) else None,
             standings=self.standings,
+            mixing=None if before.rounds else self.mixing,
         )
 
     def error_of(self, rows: Positional, fault: Fault | None) -> StreamError | None:

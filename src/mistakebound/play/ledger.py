@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.data.reader import ReadReport
     from mistakebound.play.measures import Answers
+    from mistakebound.play.mixing import Mixing
     from mistakebound.play.record import Kept, Record
     from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
@@ -66,6 +67,8 @@ class Ledger(LedgerPlots):
         Whether the first of these rounds was the learner's first round, as theorems require.
     standings : Standings or None
         For a panel, its members at the end of these rounds; otherwise None.
+    mixing : Mixing or None
+        Which rounds were learned in shards whose states were mixed (``mistakebound.mix``); None for other learners.
     reading : ReadReport or None
         What ``run`` has read from a Source: skipped lines, remarks, columns, bytes. None for other inputs.
     scores : array or None
@@ -74,6 +77,7 @@ class Ledger(LedgerPlots):
 
     several: ClassVar[bool] = False
     """Whether it is the ledger of several classes, which count other things: see ``ClassLedger``."""
+    mixing: Mixing | None = None
     reading: ReadReport | None = None
     scores: FloatArray | None = None
 
@@ -89,8 +93,10 @@ class Ledger(LedgerPlots):
         record: Record,
         positive_predictions: int | None = None,
         standings: Standings | None = None,
+        mixing: Mixing | None = None,
     ) -> None:
         self.counts = counts
+        self.mixing = mixing
         self.standings = standings
         self.rule = rule
         self.n = n

@@ -11,6 +11,7 @@ from mistakebound._support.schema import parse, to_json
 from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import KEPT, LATE, check
 from mistakebound.play.measures_json import write_measures
+from mistakebound.play.mixing import write_mixing
 from mistakebound.play.record import Kept, StoredRecord
 from mistakebound.play.standings_json import write_standings
 
@@ -31,6 +32,7 @@ def write(ledger: Ledger) -> str:
         "late": late if late["rounds"] else None,
         "measures": None if measures is None else write_measures(measures),
         "standings": None if standings is None else write_standings(standings),
+        "mixing": None if ledger.mixing is None else write_mixing(ledger.mixing),
     }
     return json.dumps(
         {
@@ -67,6 +69,7 @@ def read(text: str, kind: type[Ledger]) -> Ledger:
         named=fields.named,
         record=StoredRecord(fields.predictions, fields.mistake_rounds, Kept(**fields.kept), fields.late, fields.names),
         standings=fields.standings,
+        mixing=fields.mixing,
     )
 
 

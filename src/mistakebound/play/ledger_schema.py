@@ -16,6 +16,7 @@ from mistakebound._support.schema import need, refuse
 from mistakebound.data.labels import check_classes
 from mistakebound.errors import ModelError
 from mistakebound.play.measures_json import check_labels, read_measures
+from mistakebound.play.mixing import check_mistakes, read_mixing
 from mistakebound.play.standings_json import read_standings
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.registry import DECLARATIONS, rule_class
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.play.measures import Measures
+    from mistakebound.play.mixing import Mixing
     from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
 
@@ -41,7 +43,7 @@ KEPT = {
 """The arrays of the kept rounds, each with its dtype."""
 LATE = ("rounds", "delays")
 """The arrays of the kept rounds whose outcome came late."""
-OPTIONAL = ("late", "measures", "standings")
+OPTIONAL = ("late", "measures", "standings", "mixing")
 """Fields that are absent if there is nothing to write."""
 MOST_FEATURES = 2**27
 """Limit for features by position: a certificate takes some 10 bytes for each, however small the file is."""
@@ -63,11 +65,12 @@ class LedgerFields(NamedTuple):
     late: tuple[AnyArray, AnyArray]
     measures: Measures | None
     standings: Standings | None
+    mixing: Mixing | None
 
 
 def check(data: dict[str, Any]) -> LedgerFields:
     """Return the fields of a ledger; raise ModelError if one is missing, unknown, out of range or inconsistent."""
-    late, measures, standings = (data.pop(name, None) for name in OPTIONAL)
+    late, measures, standings, mixing = (data.pop(name, None) for name in OPTIONAL)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
     rule = read_rule(rule)
     counts = read_counts(counts, rule)
@@ -93,12 +96,16 @@ def check(data: dict[str, Any]) -> LedgerFields:
         delays,
         read_measures(measures, rule, rounds),
         read_standings(standings, rule, counts, from_start=from_start, late=len(delays[0])),
+        read_mixing(mixing, rounds, mistaken, counts[3]),
     )
     # The kept labels of a conjunction are negated, because its rule learns the negation. Only rules on {0, 1} learn
     # conjunctions.
     negated = (False, True) if rule.binary else (False,)
     compare(counts, rule, checked.predictions, checked.mistake_rounds, checked.kept, negated=negated)
     check_labels(checked.measures, counts, checked.predictions)
+    need(mixing is None or from_start, "mixing must be absent, because from_start is false", "mixing")
+    if checked.mixing is not None and checked.mistake_rounds is not None:
+        check_mistakes(checked.mixing, checked.mistake_rounds, mistaken)
     return checked
 
 

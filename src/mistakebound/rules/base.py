@@ -108,6 +108,9 @@ class Rule:
     """The S floats of a feature before its first update. The first is z."""
     scalars: ClassVar[tuple[float, ...]] = ()
     """The scalars before the first round. If there are any, weights are computed at each prediction by ``weight``."""
+    mixing: ClassVar[tuple[str, ...]] = ("mean",)
+    """How each of the S floats is mixed, if learners that continued from the same start are mixed: see ``mixing.py``.
+    Scalars are counts, which are added."""
     learns_from_positives: ClassVar[bool] = True
     """Whether a mistake on a positive example causes an update."""
     log_odds: ClassVar[bool] = False
@@ -198,6 +201,10 @@ class Rule:
     def allows_scalars(self, scalars: Sequence[float], rounds: int) -> bool:  # noqa: ARG002
         """Return whether a learner can have these scalars after this many rounds. Model files are checked with it."""
         return len(scalars) == len(self.scalars)
+
+    def after_mixing(self, rows: FloatArray) -> FloatArray:
+        """Return mixed floats, a row for each feature, within the limits of the rule."""
+        return rows
 
     def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser
         """Return the term of a feature in the total from which ``normaliser`` is computed."""

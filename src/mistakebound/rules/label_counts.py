@@ -31,6 +31,7 @@ class LabelCountRule(Rule):
 
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0)
     scalars: ClassVar[tuple[float, ...]] = (1.0, 1.0)
+    mixing: ClassVar[tuple[str, ...]] = ("added", "added")
     log_odds: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     keeps_examples: ClassVar[bool] = False
@@ -61,6 +62,12 @@ class LabelCountRule(Rule):
     def count(self, scalars: tuple[float, ...], y: int, weight: float = 1.0) -> tuple[float, ...]:
         """Add the weight of the example to the count of its label."""
         return (scalars[0] + weight, scalars[1]) if y > 0 else (scalars[0], scalars[1] + weight)
+
+    def after_mixing(self, rows: FloatArray) -> FloatArray:
+        """Halve counts that are too large for float32, as ``apply`` does."""
+        while (large := rows.max(axis=1, initial=0.0) >= LARGEST_COUNT - 0.5).any():
+            rows[large] *= 0.5
+        return rows
 
     def allows(self, state: FloatArray) -> bool:
         """Whether no count is negative or too large."""
