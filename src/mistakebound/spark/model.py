@@ -65,6 +65,9 @@ class OnlineClassifierModel(Model, HasColumns, Writable, Readable):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         learner = self.learner
+        if not learner.has_learned:
+            message = "the learner has not learned anything: fit an OnlineClassifier first"
+            raise ValueError(message)
         columns = find_columns(dataset, self.getFeaturesCol(), self.inputs, label=None)
         has_probabilities = rule_class(learner.rule_id).log_odds
         added = {

@@ -62,7 +62,8 @@ def examples(batch: Any, columns: Columns) -> Any:
     if columns.kind == ARRAY:
         return arrays(column, name)
     found = column.to_pylist()
-    return [dict(pairs) for pairs in found] if columns.kind == MAP else found
+    # Spark does not promise the order of a map, and the bits of a sum depend on the order of the features.
+    return [dict(sorted(pairs)) for pairs in found] if columns.kind == MAP else found
 
 
 def vectors(column: Any) -> AnyArray | csr_matrix:
@@ -83,7 +84,7 @@ def vectors(column: Any) -> AnyArray | csr_matrix:
     positions = np.arange(len(flat)) - np.repeat(indptr[:-1], lengths)
     index[of_dense] = positions[of_dense]
     index[~of_dense] = pc.struct_field(column, "indices").flatten().to_numpy(zero_copy_only=False)
-    found = csr_matrix((flat, index, indptr), shape=(len(sizes), int(sizes[0])))
+    found = csr_matrix((flat.copy(), index, indptr), shape=(len(sizes), int(sizes[0])))  # Arrow is read-only
     found.eliminate_zeros()
     return found
 
