@@ -283,3 +283,7 @@ def test_a_potential_follows_the_proof_at_each_mistake() -> None:
     arow.run(*stream)
     with pytest.raises(ValueError, match="not for arow"):
         arow.plot_potential(stream.target, 0.1)
+    with pytest.raises(ValueError, match="not for arow$"):
+        mb.Arow().plot_potential(stream.target, 0.1)  # it has learned nothing, so it has no features either
+    with pytest.raises(ValueError, match="not for normalized-winnow with this comparator"):
+        winnow.plot_potential(-u.astype(float), 1.0)
