@@ -113,7 +113,14 @@ def test_a_check_that_fails_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.M
         (("unit-vector",), ("there is no experiment 'unit-vector'; did you mean 'unit-vectors'?",)),
         (("xyz",), ("'mistakebound lab' lists them",)),
         (("beta", "--m", "3"), ("beta has no size --m; its sizes are --n 64 --rounds 4000 --seed 0",)),
-        (("beta", "--n", "0"), ("n must be a whole number of at least 2, got 0; its sizes are --n 64",)),
+        (
+            ("beta", "--n", "0"),
+            (
+                "n must be at least 8, got 0: ",
+                "its range is from 8 to 20,000",
+                "its sizes are --n 64",
+            ),
+        ),
         (("beta", "--n", "2.5"), ("n must be a whole number, got 2.5",)),
         (("beta", "--n", "inf"), ("n must be a number",)),
         (("beta", "--seed", "-1"), ("seed must be",)),

@@ -9,8 +9,10 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.sizes import Size, Together, limited, share
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
+VACUOUS = "the bounds would be vacuous"
 RATES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 
 
@@ -24,6 +26,12 @@ RATES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     "the whole stream. A bound that is not below the number of rounds is vacuous: the table shows the status.",
     theorems=("perceptron-agnostic", "winnow-agnostic"),
     quick={"rounds": 1500, "n": 16},
+    sizes={"rounds": Size(1000, 200_000), "n": Size(3, 500), "k": Size(3, 31, odd=True)},
+    together=(
+        share("k", "n", 1, "the panel is a part of the experts"),
+        Together("rounds ≥ 10nk", lambda at: at["rounds"] >= 10 * at["n"] * at["k"], VACUOUS),
+        limited("n", "rounds"),
+    ),
 )
 def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Findings:
     """Learn the stream with several rates of both kinds of noise."""

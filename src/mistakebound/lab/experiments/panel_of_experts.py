@@ -7,7 +7,7 @@ from itertools import count
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_odd, check_whole
+from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
 COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
@@ -22,11 +22,14 @@ COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
     "the same rounds, twice as many as the larger bound. Winnow (normalised) runs with the best rate for γ = 1/k.",
     theorems=("perceptron-panel", "winnow-panel"),
     quick={"n": 128, "k": 5},
+    sizes={"n": Size(128, 1800), "k": Size(3, 33, odd=True)},
+    together=(
+        share("k", "n", 16, "the mistakes are compared from about n = 2k on"),
+        fits("2n·max(nk, 2k² ln n)", lambda at: 2 * at["n"] * max(_bounds(at["n"], at["k"]))),
+    ),
 )
 def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
     """Measure both learners for up to n experts, and for three sizes of the panel up to k."""
-    check_whole(n=(n, 48), k=(k, 3, n // 16))
-    check_odd(k)
     rows, checks, crossings, charts = [], [], [], []
     for size in sorted({k // 3 | 1, k // 2 | 1, k}):
         played = [_play(size, each, seed) for each in doublings(max(8, size + 1), n)]
@@ -54,8 +57,7 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
 
 
 def _play(k: int, n: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate, mb.Certificate]:
-    bounds = mb.bounds.perceptron_panel(n, k), mb.bounds.winnow_panel(n, k)
-    X, y = stream = mb.streams.panel(n, k, int(2 * max(bounds)), seed)
+    X, y = stream = mb.streams.panel(n, k, int(2 * max(_bounds(n, k))), seed)
     certificates, row = [], [k, n, float(len(stream))]
     theorems = {"perceptron-panel": mb.Perceptron(), "winnow-panel": mb.NormalizedWinnow("best", margin=1 / k)}
     for theorem, learner in theorems.items():
@@ -63,6 +65,10 @@ def _play(k: int, n: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate,
         certificates.append(learner.certify(theorem, comparator=stream.target, X=X, y=y))
         row += [mistakes, certificates[-1].bound]
     return tuple(row), certificates[0], certificates[1]
+
+
+def _bounds(n: int, k: int) -> tuple[float, float]:
+    return mb.bounds.perceptron_panel(n, k), mb.bounds.winnow_panel(n, k)
 
 
 def _crossing(k: int) -> int:

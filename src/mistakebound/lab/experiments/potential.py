@@ -5,7 +5,7 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab import potentials
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, limited
 from mistakebound.viz.chart import Axis, Chart, Level
 
 GAMMA, PANEL, NOISE = 0.15, 5, 0.05
@@ -23,10 +23,11 @@ COLUMNS = ("learner", "inequality of the lemma", "mistakes", "value at the end",
     "the others flip coins.",
     theorems=("novikoff", "winnow-fixed-rate", "weighted-majority"),
     quick={"n": 32, "rounds": 2000},
+    sizes={"n": Size(16, 3000), "rounds": Size(2000, 200_000)},
+    together=(limited("n", "rounds"),),
 )
 def potential(*, n: int = 200, rounds: int = 6000, seed: int = 0) -> Findings:
     """Replay the mistakes of three learners, and compare each step with the lemma of its theorem."""
-    check_whole(n=(n, 16), rounds=(rounds, 2000))
     noisy = mb.streams.label_noise(mb.streams.panel(n, 1, rounds // 10, seed), NOISE, seed)
     parts = {
         "Perceptron": potentials.perceptron(mb.streams.margin(n, rounds, GAMMA, seed)),

@@ -7,7 +7,7 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured, mistakes_over_time
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, limited
 from mistakebound.theorems.base import indicator
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
@@ -25,10 +25,11 @@ PANEL, OPPOSITE = 5, 2
     f"with the opposite sign: u is ±1/{PANEL} on them, and γ = 1/{PANEL}. Both learners run with the best rate for γ.",
     theorems=("balanced-winnow", "winnow-fixed-rate"),
     quick={"n": 64, "rounds": 1000},
+    sizes={"n": Size(32, 10_000), "rounds": Size(1000, 200_000)},
+    together=(limited("n", "rounds", most=10_000_000),),
 )
 def signed_targets(*, n: int = 512, rounds: int = 6000, seed: int = 0) -> Findings:
     """Play both learners on the same rounds, for up to n features."""
-    check_whole(n=(n, 32), rounds=(rounds, 1000))
     rows, certificates, refused = [], [], []
     for size in doublings(16, n):
         stream, signs = mb.streams.panel(size, PANEL, rounds, seed), np.ones(size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.sizes import Size
 from mistakebound.viz.chart import Axis, Chart, Line
 
 
@@ -17,6 +18,7 @@ from mistakebound.viz.chart import Axis, Chart, Line
     "the same k examples are shown three more times, with the same labels.",
     theorems=("novikoff",),
     quick={"k": 40},
+    sizes={"k": Size(1, 20_000, "the adversary shows at least one vector")},
 )
 def unit_vectors(*, k: int = 400) -> Findings:
     """Play the adversary with several k, up to the one that is passed, against the Perceptron."""

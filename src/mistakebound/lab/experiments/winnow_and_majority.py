@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _useful(at: Mapping[str, Any]) -> bool:
+    return bool(at["rounds"] >= 3 * at["k"] ** 2 * math.log(at["n"]))
 
 
 @experiment(
@@ -24,10 +32,15 @@ from mistakebound.viz.chart import Axis, Chart, Level
     "that learns only after its own mistakes see the same rounds.",
     theorems=("winnow-best-rate", "winnow-panel", "weighted-majority"),
     quick={"rounds": 600, "n": 31},
+    sizes={"rounds": Size(200, 200_000), "n": Size(4, 10_000), "k": Size(3, 31, odd=True)},
+    together=(
+        Together("k < n", lambda at: at["k"] < at["n"], "the panel is a part of the experts"),
+        Together("rounds ≥ 3k² ln n", _useful, "the bound of Winnow would be vacuous"),
+        limited("n", "rounds"),
+    ),
 )
 def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: int = 0) -> Findings:
     """Play the three learners on one stream."""
-    check_whole(k=(k, 3), n=(n, k + 1))
     stream = mb.streams.panel(n, k, rounds, seed)
     eta = mb.bounds.winnow_rate(1 / k)
     beta = math.exp(-2 * eta)
