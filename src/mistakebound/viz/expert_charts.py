@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mistakebound.viz.chart import Axis, Band, Chart, Level, Line
+from mistakebound.viz.colours import assigned
 from mistakebound.viz.time_axis import ROUNDS
 
 if TYPE_CHECKING:
@@ -75,12 +76,13 @@ def regret_chart(
 ) -> Chart:
     """Return the regret of each rule after each round; the bounds belong to the first rule."""
     marks: list[Mark] = [Level("no regret", 0.0, guide=True)]
-    for number, (rule, regret) in enumerate(regrets.items()):
+    numbers = assigned([*regrets])
+    for number, (rule, regret) in zip(numbers, regrets.items(), strict=True):
         at = thinned_rounds(len(regret))
         marks.append(Line(rule, time.at((at + 1).tolist()), np.asarray(regret)[at].tolist(), colour=number))
     if bounds:
         at_rounds, values = zip(*bounds, strict=True)
-        marks.append(Line(bound_name, time.at(at_rounds), values, colour=0, dashed=True, dots=True))
+        marks.append(Line(bound_name, time.at(at_rounds), values, colour=numbers[0], dashed=True, dots=True))
     return Chart(title, time.axis(), Axis("regret"), marks, end_labels=end_labels)
 
 

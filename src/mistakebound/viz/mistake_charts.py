@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mistakebound._support.text import many
 from mistakebound.viz.chart import Axis, Boxes, Chart, Level, Line
+from mistakebound.viz.colours import assigned
 from mistakebound.viz.ticks import nice_step
 from mistakebound.viz.time_axis import ROUNDS
 
@@ -48,7 +49,7 @@ def mistakes_chart(
     ``totals`` is whether the legend has the numbers at the end; a page shows them under the pointer.
     """
     marks: list[Mark] = []
-    for number, (name, points) in enumerate(curves.items()):
+    for number, (name, points) in zip(assigned([*curves]), curves.items(), strict=True):
         shown = [point for point in points if point[0] > 0 or not logarithmic]
         x, y = time.at(rounds for rounds, _ in shown), [count for _, count in shown]
         last = many(round(y[-1]), "mistake") if y else "no rounds"
@@ -139,6 +140,6 @@ def leadership_chart(
         row = len(names) - 1 - names.index(name)
         boxes[name].append((max(begin, 1), max(end, 1), row - 0.32, row + 0.32))
     ticks = [(len(names) - 1.0 - k, name) for k, name in enumerate(names)]
-    marks = [Boxes("", each, colour=k) for k, each in enumerate(boxes.values())]
+    marks = [Boxes("", each, colour=number) for number, each in zip(assigned(names), boxes.values(), strict=True)]
     y_axis = Axis("", low=-0.6, high=len(names) - 0.4, ticks=ticks)
     return Chart(title, Axis("rounds", "log", low=1, high=max(rounds, 2)), y_axis, marks)

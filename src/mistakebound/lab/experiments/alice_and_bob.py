@@ -10,6 +10,7 @@ from mistakebound.lab.experiment import Check, Findings, Table, experiment
 from mistakebound.lab.sizes import Size
 from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Band, Chart, Level, Line, Mark
+from mistakebound.viz.colours import NEUTRAL
 
 ALPHA = 0.01
 INSIDE = f"the true difference lies in the confidence sequence after every day (by chance, {ALPHA:.0%} of seeds fail)"
@@ -50,13 +51,13 @@ def alice_and_bob(*, days: int = 10000, seed: int = 0) -> Findings:
         shown = [day for day in some_rounds(days, log=True) if day >= first]
         at = np.array(shown) - 1
         marks: list[Mark] = [
-            Line("measured from the outcomes", shown, means[at].tolist()),
+            Line("measured from the outcomes", shown, means[at].tolist(), colour=0),
             Line("true, E[(h − p)²]", shown, truth[at].tolist(), dashed=True),
             Band(f"confidence sequence, α = {ALPHA:g}", shown, low[at].tolist(), high[at].tolist(), colour=0),
             Level("0", 0.0, guide=True),
         ]
         if clear is not None and clear >= first:
-            marks.append(Level(f"clear since day {clear:,}", float(clear), along="x", colour=2))
+            marks.append(Level(f"clear since day {clear:,}", float(clear), along="x", colour=NEUTRAL))
         axes = Axis("day", "log"), Axis("mean difference")
         return Chart(title, *axes, marks, note="Below 0, Alice is closer.")
 

@@ -9,6 +9,7 @@ from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
 from mistakebound.lab.sizes import Size, Together
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import NEUTRAL
 
 LEARNERS = {"Winnow": mb.Winnow, "Elimination": mb.Elimination, "Perceptron": mb.Perceptron, "Panel": mb.Panel}
 COLUMNS = ("n", "r", "forced", *LEARNERS, "Winnow later", "2 + 3r⌈lg n⌉", "ratio")
@@ -60,9 +61,9 @@ def disjunction_adversary(*, n: int = 1024, r: int = 8) -> Findings:
         Axis("variables n", "log"),
         Axis("mistakes", low=0),
         [
-            measured("forced from any learner", sizes, [row[2] for row in rows], 0),
-            measured("Winnow, with the later passes", sizes, [row[3] + row[-3] for row in rows], 1),
-            bound("bound of Winnow", sizes, [row[-2] for row in rows], 1),
+            measured("forced from any learner", sizes, [row[2] for row in rows], NEUTRAL),
+            measured("Winnow, with the later passes", sizes, [row[3] + row[-3] for row in rows]),
+            bound("bound of Winnow", sizes, [row[-2] for row in rows]),
         ],
     )
     conclusion = (

@@ -7,6 +7,7 @@ from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
 from mistakebound.lab.sizes import Size, limited, share
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 COLUMNS = ("n", "r", "rounds", "Winnow", "2 + 3r⌈lg n⌉", "Elimination", "n − r")
 ACTIVE = 1.0
@@ -67,7 +68,8 @@ def _play(n: int, r: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate,
 def _chart(title: str, x: Axis, rows: list[tuple[float, ...]], column: int) -> Chart:
     at = [row[column] for row in rows]
     lines = [
-        (measured if number % 2 else bound)(COLUMNS[number], at, [row[number] for row in rows], number // 5)
-        for number in (3, 4, 5, 6)
+        (measured if number % 2 else bound)(COLUMNS[number], at, [row[number] for row in rows], colour_of(learner))
+        for learner, numbers in {"Winnow": (3, 4), "Elimination": (5, 6)}.items()
+        for number in numbers
     ]
     return Chart(title, x, Axis("mistakes", "log"), lines)

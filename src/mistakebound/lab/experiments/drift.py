@@ -63,7 +63,7 @@ def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed
         "Mistakes while the target changes",
         Axis("round", low=0),
         Axis("mistakes so far", low=0),
-        [*lines, Level("bound of the Panel", guard.bound, colour=2), *changed],
+        [*lines, Level("bound of the Panel", guard.bound), *changed],
         note="The vertical lines are the changes of the target.",
     )
     targets = [f"target {number}" for number, _ in enumerate(stream.target, 1)]

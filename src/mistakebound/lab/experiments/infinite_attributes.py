@@ -70,10 +70,10 @@ def infinite_attributes(*, rounds: int = 2000, r: int = 3, active: int = 12, see
         Axis("features seen", "log"),
         Axis("mistakes", low=0),
         [
-            line("θ = 4σ", rows, 1, 2),
-            line("bound for θ = 4σ", rows, 1, 3, colour=0, dashed=True),
-            line("θ = n", rows, 1, 4),
-            line("bound for θ = n", rows, 1, 5, colour=1, dashed=True),
+            line("Winnow, θ = 4σ", rows, 1, 2),
+            line("bound for Winnow, θ = 4σ", rows, 1, 3, dashed=True),
+            line("θ = n", rows, 1, 4, colour=5),
+            line("bound for θ = n", rows, 1, 5, colour=5, dashed=True),
         ],
     )
     columns = ("share of new words", "features seen", "mistakes, θ = 4σ", "bound", "mistakes, θ = n", "bound for θ = n")

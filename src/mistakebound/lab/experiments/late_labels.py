@@ -12,6 +12,7 @@ from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 DELAYS = (0, 1, 2, 4, 8, 16, 32)
 
@@ -61,7 +62,10 @@ def late_labels(*, rounds: int = 2500, n: int = 20, margin: float = 0.15, k: int
             f"Mistakes on the {title}",
             Axis("τ: rounds until the outcome comes", low=0),
             Axis("mistakes", low=0),
-            [line("mistakes", found, 0, 3), line("bound (1 + 2τ̄)(R‖u‖/γ)²", found, 0, 4, dashed=True)],
+            [
+                line("Perceptron", found, 0, 3),
+                line("bound (1 + 2τ̄)(R‖u‖/γ)²", found, 0, 4, colour=colour_of("Perceptron"), dashed=True),
+            ],
         )
         for title, found in (("random stream", random), ("stream of the adversary", adversary))
     ]

@@ -8,6 +8,7 @@ from mistakebound.lab.experiment import Check, Findings, Table, certified, exper
 from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.theorems.base import indicator
 from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.colours import NEUTRAL, colour_of
 
 COLUMNS = ("η", "η/η*", "C", "mistakes", "ln n/C", "RE/C", "status")
 BELOW, ABOVE = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.3, 1.6, 1.8), (2.5, 4.0, 8.0)
@@ -61,10 +62,10 @@ def learning_rate(*, n: int = 500, k: int = 5, seed: int = 0) -> Findings:
         Axis("learning rate η", "log"),
         Axis("mistakes", "log"),
         [
-            measured("mistakes", rates, mistakes_at, 0),
-            bound("bound ln n/C", rates[:count], simple_at[:count], 1),
-            bound("bound RE(u‖uniform)/C", rates[:count], bound_at[:count], 2),
-            Level("η*, with the smallest bound", best, along="x", colour=3),
+            measured("Winnow", rates, mistakes_at),
+            bound("bound ln n/C", rates[:count], simple_at[:count], colour_of("Winnow")),
+            bound("bound RE(u‖uniform)/C", rates[:count], bound_at[:count]),
+            Level("η*, with the smallest bound", best, along="x", colour=NEUTRAL),
         ],
     )
     conclusion = (

@@ -57,9 +57,9 @@ def lying_adviser(*, rounds: int = 2000, n: int = 20, seed: int = 0) -> Findings
                 Axis("mistakes so far", low=0),
                 [
                     curve("advice alone", np.cumsum(advice != y), dashed=True),
-                    curve("Weighted Majority alone", alone.mistake_curve),
+                    curve("Weighted Majority", alone.mistake_curve),
                     curve("guard", ledger.mistake_curve),
-                    Level("bound of the guard", certificate.bound, colour=2),
+                    Level("bound of the guard", certificate.bound),
                 ],
                 note=f"Mistakes of the advice: {ledger.advice_mistakes:,}; of the guard: {ledger.mistakes:,}.",
             )

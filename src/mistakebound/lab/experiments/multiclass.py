@@ -9,6 +9,7 @@ from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size, Together, limited, share
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 
 @experiment(
@@ -44,7 +45,10 @@ def multiclass(*, rounds: int = 4000, n: int = 40, k: int = 6, seed: int = 0) ->
         f"Mistakes with {k} classes",
         Axis("margin γ", "log"),
         Axis("mistakes", "log"),
-        [line("mistakes", rows, 0, 1), line("bound 2(R‖U‖/γ)²", rows, 0, 2, dashed=True)],
+        [
+            line("multiclass Perceptron", rows, 0, 1),
+            line("bound 2(R‖U‖/γ)²", rows, 0, 2, colour=colour_of("multiclass Perceptron"), dashed=True),
+        ],
     )
     table = Table(f"Mistakes in {rounds:,} rounds", ("γ", "mistakes", "bound", "mistakes / bound"), rows)
     conclusion = (

@@ -42,7 +42,7 @@ def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Find
     checks, charts = [], []
     for kind, noisy in (("labels", mb.streams.label_noise), ("attributes", mb.streams.attribute_noise)):
         marks: list[Mark] = []
-        for colour, name in enumerate(("Perceptron", "Winnow")):
+        for name in ("Perceptron", "Winnow"):
             found = []
             for rate in RATES:
                 stream = noisy(clean, rate, seed)
@@ -64,8 +64,8 @@ def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Find
                 Check(f"{name}: the bound is useful with some noise in {kind}", holds > 1, f"for {holds} rates"),
             ]
             marks += [
-                line(name, found, 1, 4, colour=colour),
-                line(f"bound of {name}", found, 1, 5, colour=colour, dashed=True),
+                line(name, found, 1, 4),
+                line(f"bound of {name}", found, 1, 5, dashed=True),
             ]
         axes = Axis(f"share of flipped {kind}", low=0), Axis("mistakes", low=0)
         marks += [line("planted panel", found, 1, 3), Level("rounds", float(rounds), guide=True)]

@@ -9,6 +9,7 @@ from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
 from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
+from mistakebound.viz.colours import NEUTRAL, colour_of
 
 COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
 
@@ -43,9 +44,9 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
         growth = f"from n = {sizes[1]} to {n}: ×{grows[0]:.3g}, and ×{grows[1]:.3g} for the Perceptron"
         checks.append(Check(f"k = {size}: Winnow's mistakes grow more slowly with n", grows[0] < grows[1], growth))
         crossings.append((size, _crossing(size), _measured(sizes, slow, fast)))
-        slower = measured("Perceptron", sizes, slow, 0), bound("nk", sizes, slow_bounds, 0)
-        faster = measured("Winnow", sizes, fast, 1), bound("2k² ln n", sizes, fast_bounds, 1)
-        level = Level("the bounds cross", crossings[-1][1], along="x", colour=2)
+        slower = measured("Perceptron", sizes, slow), bound("nk", sizes, slow_bounds, colour_of("Perceptron"))
+        faster = measured("Winnow", sizes, fast), bound("2k² ln n", sizes, fast_bounds, colour_of("Winnow"))
+        level = Level("the bounds cross", crossings[-1][1], along="x", colour=NEUTRAL)
         marks: list[Mark] = [*slower, *faster, *([level] if sizes[0] <= level.at <= n else [])]
         charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)

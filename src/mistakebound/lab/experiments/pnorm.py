@@ -15,6 +15,7 @@ from mistakebound.lab.streams import Stream, generator
 from mistakebound.theorems.base import indicator
 from mistakebound.theorems.pnorm import dual_norm
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
@@ -60,8 +61,8 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
         better = best[2] < other[2] and best[3] < other[3]
         checks.append(Check(f"{name} target: p = {best[1]:g} is better than p = {other[1]:g}", better, compared))
         lines = [
-            measured("mistakes", powers, [row[2] for row in here], 0),
-            bound("bound", powers, [row[3] for row in here], 0),
+            measured("p-norm Perceptron", powers, [row[2] for row in here]),
+            bound("bound", powers, [row[3] for row in here], colour_of("p-norm Perceptron")),
         ]
         charts.append(Chart(f"A {name} target", Axis("p"), Axis("mistakes", "log"), lines))
     conclusion = " ".join(

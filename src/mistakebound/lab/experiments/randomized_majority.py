@@ -65,10 +65,10 @@ def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -
         ]
     marks = [
         line("Weighted Majority", averages, 0, 1),
-        line("bound of Weighted Majority", averages, 0, 5, colour=0, dashed=True),
+        line("bound of Weighted Majority", averages, 0, 5, dashed=True),
         line("randomized, expected", averages, 0, 2),
-        line("bound of the randomized rule", averages, 0, 3, colour=1, dashed=True),
-        line("randomized, drawn", averages, 0, 4),
+        line("bound of the randomized rule", averages, 0, 3, dashed=True),
+        line("randomized, drawn", averages, 0, 4, colour=5),
     ]
     chart = Chart("Average regret", Axis("rounds T", "log"), Axis("regret / T"), marks)
     columns = ("T", "best expert", "Weighted Majority", "bound", "Σ F_t", "bound of Σ F_t", "drawn", "limit of draws")

@@ -10,6 +10,7 @@ from mistakebound.lab.experiment import Check, Findings, Table, certified, exper
 from mistakebound.lab.sizes import TOO_FEW, Size, Together, limited
 from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
+from mistakebound.viz.colours import colour_of
 
 ETA = 0.5  # the square loss on [0, 1] is exp-concave at this rate
 
@@ -56,9 +57,9 @@ def switching_experts(*, rounds: int = 2000, n: int = 8, switches: int = 3, seed
     regrets: list[Mark] = [
         curve("Fixed Share", shared.loss_curve - ideal),
         curve("exponential weights", averaged.loss_curve - ideal),
-        Level("bound of Fixed Share", bound, colour=0),
+        Level("bound of Fixed Share", bound),
     ]
-    weights = [curve("weight", np.asarray(shared.weights)[times, good])]
+    weights = [curve("weight", np.asarray(shared.weights)[times, good], colour=colour_of("Fixed Share"))]
     when, share = Axis("round", low=0), Axis("weight", low=0, high=1)
     charts = [
         Chart("Regret to the sequence of good experts", when, Axis("regret so far"), regrets),

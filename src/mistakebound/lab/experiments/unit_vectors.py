@@ -7,6 +7,7 @@ from mistakebound.lab.charts import bound
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size
 from mistakebound.viz.chart import Axis, Chart, Line
+from mistakebound.viz.colours import colour_of
 
 
 @experiment(
@@ -45,8 +46,8 @@ def unit_vectors(*, k: int = 400) -> Findings:
         Axis("k = 1/γ²", low=0),
         Axis("mistakes", low=0),
         [
-            Line("mistakes", sizes, [row[1] for row in rows], dots=True, joined=False),
-            bound("bound of Novikoff", sizes, [row[3] for row in rows]),
+            Line("Perceptron", sizes, [row[1] for row in rows], dots=True, joined=False),
+            bound("bound of Novikoff", sizes, [row[3] for row in rows], colour_of("Perceptron")),
         ],
     )
     table = Table("Mistakes forced by the adversary", ("k", "mistakes", "mistakes later", "bound"), rows)

@@ -13,6 +13,7 @@ from mistakebound.lab.experiment import Check, Findings, Table, certified, exper
 from mistakebound.lab.sizes import Size, limited
 from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 ERRORS = 5.0  # standard errors within which a mean must lie
 
@@ -57,7 +58,10 @@ def vanishing_regret(*, rounds: int = 4096, n: int = 16, streams: int = 40, seed
         line("expected for every rule", rows, 0, 3, dashed=True),
         line("bound √(T ln n/2)", rows, 0, 4, dashed=True),
     ]
-    square = [line("exponential weights, η = ½", rows, 0, 5), line("bound 2 ln n", rows, 0, 6, dashed=True)]
+    square = [
+        line("exponential weights, η = ½", rows, 0, 5),
+        line("bound 2 ln n", rows, 0, 6, colour=colour_of("exponential weights"), dashed=True),
+    ]
     charts = [
         Chart("Regret on coin flips", Axis("rounds T", "log"), Axis("regret", "log"), flips),
         Chart("Regret with the square loss", Axis("rounds T", "log"), Axis("regret", low=0), square),

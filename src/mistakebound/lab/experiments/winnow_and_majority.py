@@ -12,6 +12,7 @@ from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.colours import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,9 +77,9 @@ def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: in
         Axis("mistakes so far", low=0),
         [
             curve("Winnow", learned.mistake_curve),
-            curve("Weighted Majority, own mistakes only", np.cumsum(answers != stream.y), dashed=True),
+            curve("Weighted Majority, own mistakes only", np.cumsum(answers != stream.y), colour=NEUTRAL, dashed=True),
             curve("Weighted Majority, every round", voted.mistake_curve),
-            Level("bound of Winnow", certificate.bound, colour=0),
+            Level("bound of Winnow", certificate.bound),
         ],
         note=f"Winnow and Weighted Majority that learns in each round differ for the first time in round {first}.",
     )
