@@ -38,7 +38,7 @@ def test_an_experiment_is_shown_with_its_chart_tables_checks_and_verdict() -> No
     output = call("lab", "learning-rate", "--n", 64, "--k=3", "--seed", 2)
     words = " ".join(output.split())
     found = mb.lab.run("learning-rate", n=64, k=3, seed=2)
-    for part in (found.title, found.claim, found.setting, found.conclusion, "● mistakes", "--plot FILE.png draws it"):
+    for part in (found.title, found.claim, found.setting, found.conclusion, "■ Winnow", "--plot FILE.png draws it"):
         assert part in words
     for check in found.checks:
         assert f"✓ {check.statement} ({check.measured})" in words

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from mistakebound._support.text import escaped, many
 from mistakebound.lab.experiment import cell
+from mistakebound.lab.results_page import theorems_in_words
 from mistakebound.viz.chart import LIGHT
 from mistakebound.viz.text_chart import text_chart
 
@@ -35,6 +36,8 @@ def show(result: Result, *, drawn: bool) -> None:
     console.print()
     for name, words in (("Claim", result.claim), ("Setting", result.setting)):
         console.print(hanging(f"{name}:", words))
+    if result.theorems:
+        console.print(hanging("Theorems:", theorems_in_words(result)))
     console.print()
     if result.charts:
         show_chart(console, result, drawn=drawn)

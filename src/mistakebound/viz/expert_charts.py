@@ -97,9 +97,13 @@ def potential_chart(
 
     The first limit has the colour of the first potential, and so on.
     """
-    marks: list[Mark] = [Line(name, range(len(values)), values) for name, values in curves.items()]
+    numbers = assigned([*curves])
+    marks: list[Mark] = [
+        Line(name, range(len(values)), values, colour=number)
+        for number, (name, values) in zip(numbers, curves.items(), strict=True)
+    ]
     marks += [
         Line(name, range(len(values)), values, colour=number, dashed=True)
-        for number, (name, values) in enumerate((limits or {}).items())
+        for number, (name, values) in zip([*numbers, *range(len(limits or {}))], (limits or {}).items(), strict=False)
     ]
     return Chart(title, Axis(of, low=0), Axis("potential"), marks)

@@ -38,7 +38,7 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
         checks += [certified(f"k = {size}, Perceptron", *(first for _, first, _ in played))]
         checks += [certified(f"k = {size}, Winnow", *(second for _, _, second in played))]
         _, sizes, _, slow, slow_bounds, fast, fast_bounds = map(list, zip(*(row for row, _, _ in played), strict=True))
-        ahead = f"{fast[-1]} and {slow[-1]}"
+        ahead = f"{fast[-1]:,} and {slow[-1]:,}"
         checks.append(Check(f"k = {size}, n = {n}: Winnow makes fewer mistakes", fast[-1] < slow[-1], ahead))
         grows = [ends[-1] / max(ends[1], 1) for ends in (fast, slow)]
         growth = f"from n = {sizes[1]} to {n}: ×{grows[0]:.3g}, and ×{grows[1]:.3g} for the Perceptron"
@@ -52,7 +52,7 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)
     conclusion = (
         f"For k = {k} the bounds cross at n = {crossings[-1][1]}. Measured, {crossings[-1][2]}. With n = {n}, Winnow "
-        f"makes {rows[-1][5]} mistakes, and the Perceptron {rows[-1][3]}."
+        f"makes {rows[-1][5]:,} mistakes, and the Perceptron {rows[-1][3]:,}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, rows), crossed], charts)
 

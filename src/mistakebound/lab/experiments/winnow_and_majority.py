@@ -37,7 +37,7 @@ def _useful(at: Mapping[str, Any]) -> bool:
     together=(
         Together("k < n", lambda at: at["k"] < at["n"], "the panel is a part of the experts"),
         Together("rounds ≥ 3k² ln n", _useful, "the bound of Winnow would be vacuous"),
-        limited("n", "rounds"),
+        limited("n", "rounds", most=3_000_000),
     ),
 )
 def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: int = 0) -> Findings:
