@@ -178,8 +178,15 @@ def test_weights_are_stacked_and_the_rest_shares_an_area() -> None:
     assert bands[-1].high == pytest.approx(np.ones(20))
     for below, above in pairwise(bands):
         assert above.low == below.high
+    lines = expert_charts.weights_chart(range(20), values, [f"e{k}" for k in range(10)], title="", stacked=False)
+    *own, others = lines.marks
+    assert [type(mark) for mark in lines.marks] == [Line] * (expert_charts.MOST_EXPERTS + 1)
+    together = np.sum([mark.y for mark in own], axis=0) + others.y
+    assert together == pytest.approx(values.sum(axis=1))
+    seven = expert_charts.weights_chart(range(20), values[:, :7], [f"e{k}" for k in range(7)], title="", stacked=False)
+    assert len(seven.marks) == 7, "the seventh line is that of an expert, and not of one other"
     signed = expert_charts.weights_chart(range(20), values - 0.5, [f"e{k}" for k in range(10)], title="")
-    assert [type(mark) for mark in signed.marks] == [Line] * expert_charts.MOST_EXPERTS + [Level]
+    assert [type(mark) for mark in signed.marks] == [Line] * (expert_charts.MOST_EXPERTS + 1) + [Level]
 
 
 def test_ledgers_over_experts(tmp_path: Path) -> None:
