@@ -33,7 +33,7 @@ def _useful(at: Mapping[str, Any]) -> bool:
     "that learns only after its own mistakes see the same rounds.",
     theorems=("winnow-best-rate", "winnow-panel", "weighted-majority"),
     quick={"rounds": 600, "n": 31},
-    sizes={"rounds": Size(200, 200_000), "n": Size(4, 10_000), "k": Size(3, 31, odd=True)},
+    sizes={"rounds": Size(200, 200_000), "n": Size(4, 5000), "k": Size(3, 31, odd=True)},
     together=(
         Together("k < n", lambda at: at["k"] < at["n"], "the panel is a part of the experts"),
         Together("rounds ≥ 3k² ln n", _useful, "the bound of Winnow would be vacuous"),
