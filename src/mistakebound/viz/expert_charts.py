@@ -45,13 +45,16 @@ def weights_chart(
     time : TimeAxis
         The x axis.
     """
-    x = time.at([number + 1 for number in np.asarray(rounds).tolist()])
+    begins = np.asarray(rounds).tolist()
     largest = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:MOST_EXPERTS].tolist()
     marks: list[Mark] = []
     if weights.size and weights.min() < 0:
+        x = time.at([number + 1 for number in begins])
         marks = [Line(names[k], x, weights[:, k].tolist()) for k in largest]
         marks.append(Level("no weight", 0.0, guide=True))
         return Chart(title, time.axis(), Axis("weight"), marks)
+    x = time.at([*begins, begins[-1] + 1])  # an area lasts until the end of the round
+    weights = np.concatenate([weights, weights[-1:]])
     bottom = np.zeros(len(x))
     for k in largest:
         top = np.minimum(bottom + weights[:, k], 1.0)
@@ -100,4 +103,4 @@ def potential_chart(
         Line(name, range(len(values)), values, colour=number, dashed=True)
         for number, (name, values) in enumerate((limits or {}).items())
     ]
-    return Chart(title, Axis(of, low=0), Axis("potential"), marks)
+    return Chart(title, Axis(of, low=0, whole=True), Axis("potential"), marks)
