@@ -76,7 +76,7 @@ def section_of(result: Result, *, alone: bool) -> str:
         html.charts(result.charts),
         "\n".join(map(_table, result.tables)),
         _checks(result),
-        f"<pre>{escape(result.command)}</pre>",
+        html.command_line(result.command),
         '<p><a href="#contents">contents</a></p>' if not alone else "",
         anchor=result.name,
     )
@@ -88,7 +88,11 @@ def _part(name: str, words: str) -> str:
 
 def _table(table: Table) -> str:
     head = [escape(name) for name in table.columns]
-    words = [column for column in range(len(head)) if any(isinstance(row[column], str) for row in table.rows)]
+    words = [
+        column
+        for column in range(len(head))
+        if any(isinstance(row[column], str) and row[column] != "–" for row in table.rows)
+    ]
     lines = [[escape(cell(value)) for value in row] for row in table.rows]
     drawn = html.table(head, lines, words=words)
     if len(table.rows) <= MOST_ROWS:
