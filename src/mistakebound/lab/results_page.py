@@ -10,7 +10,7 @@ import numpy as np
 
 import mistakebound as mb
 from mistakebound._support.text import many
-from mistakebound.lab.experiment import cell
+from mistakebound.lab.experiment import cell, has_words
 from mistakebound.viz import page as html
 
 if TYPE_CHECKING:
@@ -88,11 +88,7 @@ def _part(name: str, words: str) -> str:
 
 def _table(table: Table) -> str:
     head = [escape(name) for name in table.columns]
-    words = [
-        column
-        for column in range(len(head))
-        if any(isinstance(row[column], str) and row[column] != "–" for row in table.rows)
-    ]
+    words = [column for column in range(len(head)) if has_words(table, column)]
     lines = [[escape(cell(value)) for value in row] for row in table.rows]
     drawn = html.table(head, lines, words=words)
     if len(table.rows) <= MOST_ROWS:
