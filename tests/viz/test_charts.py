@@ -229,7 +229,11 @@ def test_a_command_breaks_only_between_words() -> None:
     )
 
 
-def test_cells_with_long_texts_have_a_wide_column() -> None:
+def test_only_long_names_of_rows_are_wrapped() -> None:
     words = "x" * (LONG + 1)
-    made = table(("name", "note", "count"), [(f"<bdi>{words}</bdi>", "short", "1" * 20)], words=(0, 1))
-    assert f'<td class="long"><bdi>{words}</bdi></td><td>short</td><td class="n">' in made
+    made = table(
+        ("name", "note", "count"), [(f"<bdi>{words}</bdi>", words, "1" * 20), ("short", "", "1")], words=(0, 1)
+    )
+    assert f'<td class="long"><bdi>{words}</bdi></td><td>{words}</td><td class="n">' in made
+    assert "<td>short</td>" in made
+    assert '<td>a</td><td class="long">' in table(("name", "note"), [("a", "many words " * 9)], words=(0, 1))

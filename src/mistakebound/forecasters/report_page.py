@@ -143,7 +143,7 @@ def pairwise(report: Report) -> str:
 
 def difference_cell(value: float, *, clear: bool) -> str:
     """Return a difference, in bold if it is clear."""
-    return f'<b class="{"holds" if value < 0 else "fails"}">{value:+.4f}</b>' if clear else f"{value:+.4f}"
+    return f'<b class="{"holds" if value < 0 else "fails"}">{value:+.5f}</b>' if clear else f"{value:+.5f}"
 
 
 def line_of(each: Forecaster) -> tuple[str, ...]:

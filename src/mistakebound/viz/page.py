@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from mistakebound.viz.chart import Chart
 
-LONG = 16
-"""Letters of a cell from which it is a long text."""
+LONG, VERY_LONG = 16, 40
+"""Most letters of a cell that is not wrapped: in the first column, and in others."""
 
 
 def page(headline: str, lead: str, sections: Sequence[str], *, made_by: Mapping[str, str], command: str = "") -> str:
@@ -138,17 +138,15 @@ def table(
     kinds = ["" if column < numbers_from or column in words else ' class="n"' for column in range(len(head))]
     top = "".join(f"<th{kind}>{words}</th>" for kind, words in zip(kinds, head, strict=True))
     body = "\n".join(
-        "<tr>"
-        + "".join(f"<td{kind or _kind(cell)}>{cell}</td>" for kind, cell in zip(kinds, line, strict=True))
-        + "</tr>"
+        "<tr>" + "".join(f"<td{kinds[k] or _kind(k, cell)}>{cell}</td>" for k, cell in enumerate(line)) + "</tr>"
         for line in lines
     )
     return f'<div class="wide"><table><tr>{top}</tr>\n{body}</table></div>'
 
 
-def _kind(cell: str) -> str:
-    """Return the class of a cell with words: a long text needs a wide column, in which it has few lines."""
-    return ' class="long"' if len(re.sub("<[^>]*>", "", cell)) > LONG else ""
+def _kind(column: int, cell: str) -> str:
+    """Return the class of a cell with words: a long one is wrapped, a name of a row earlier than other texts."""
+    return ' class="long"' if (LONG if column == 0 else VERY_LONG) < len(re.sub("<[^>]*>", "", cell)) else ""
 
 
 def bar_table(head: tuple[str, str], rows: Sequence[tuple[str, float]]) -> str:
