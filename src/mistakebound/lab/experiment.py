@@ -218,6 +218,16 @@ def doublings(least: int, most: int, factor: int = 2) -> list[int]:
     return found[::-1]
 
 
+def has_words(table: Table, place: int) -> bool:
+    """Return whether a column of a table has words; a dash, for a number that does not exist, is not a word.
+
+    >>> table = Table("Bounds", ("who", "bound"), [("we", 2.5), ("they", "–")])
+    >>> has_words(table, 0), has_words(table, 1)
+    (True, False)
+    """
+    return any(isinstance(row[place], str) and row[place] != cell(None) for row in table.rows)
+
+
 def cell(value: Any) -> str:
     """Return the text of a cell of a table.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import mistakebound as mb
 from mistakebound._support.text import many
-from mistakebound.lab.experiment import cell
+from mistakebound.lab.experiment import cell, has_words
 from mistakebound.viz import page as html
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def section_of(result: Result, *, alone: bool) -> str:
         html.charts(result.charts),
         "\n".join(map(_table, result.tables)),
         _checks(result),
-        f"<pre>{escape(result.command)}</pre>",
+        html.command_line(result.command),
         '<p><a href="#contents">contents</a></p>' if not alone else "",
         anchor=result.name,
     )
@@ -97,7 +97,7 @@ def theorems_in_words(result: Result) -> str:
 
 def _table(table: Table) -> str:
     head = [escape(name) for name in table.columns]
-    words = [column for column in range(len(head)) if any(isinstance(row[column], str) for row in table.rows)]
+    words = [column for column in range(len(head)) if has_words(table, column)]
     lines = [[escape(cell(value)) for value in row] for row in table.rows]
     drawn = html.table(head, lines, words=words)
     if len(table.rows) <= MOST_ROWS:

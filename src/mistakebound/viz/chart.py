@@ -22,13 +22,17 @@ DARK = ("#5cb8f0", "#ff9d57", "#4fd1a5", "#ee9ccb", "#e3c04f", "#b0a6ff", "#c3ca
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its label, its scale, its limits (None: as far as the marks reach), and its ticks (empty: chosen)."""
+    """An axis: its label, its scale, its limits (None: as far as the marks reach), and its ticks (empty: chosen).
+
+    ``whole`` is whether it has counts, so that chosen ticks are whole numbers.
+    """
 
     label: str
     scale: Scale = "linear"
     low: float | None = None
     high: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,5 +178,5 @@ def _limits(axis: Axis, values: Sequence[float], space: float) -> tuple[float, f
         far = (high / low) ** space
         return low if axis.low is not None else low / far, high if axis.high is not None else high * far
     margin = (high - low) * space
-    below = low if axis.low is not None or 0 <= low <= margin else low - margin
+    below = low if axis.low is not None else 0.0 if 0 <= low <= margin else low - margin
     return below, high if axis.high is not None else high + margin

@@ -58,7 +58,8 @@ def weights_chart(
     note : str
         A sentence below the chart.
     """
-    x = time.at([number + 1 for number in np.asarray(rounds).tolist()])
+    begins = np.asarray(rounds).tolist()
+    x = time.at([number + 1 for number in begins])
     known = np.nan_to_num(weights)
     order = np.argsort(-np.abs(known).mean(axis=0), kind="stable").tolist()
     largest = order if len(order) == MOST_EXPERTS + 1 else order[:MOST_EXPERTS]  # not a sum of one
@@ -73,6 +74,8 @@ def weights_chart(
         low = 0.0 if known.min(initial=0) >= 0 else None
         marks += [Level("no weight", 0.0, guide=True)] if low is None else []
         return Chart(title, time.axis(), Axis("weight", low=low), marks, note)
+    x = time.at([*begins, begins[-1] + 1])  # an area lasts until the end of the round
+    weights = np.concatenate([weights, weights[-1:]])
     bottom = np.zeros(len(x))
     for k in largest:
         top = np.minimum(bottom + weights[:, k], 1.0)
@@ -127,4 +130,4 @@ def potential_chart(
         Line(name, range(len(values)), values, colour=number, dashed=True)
         for number, (name, values) in zip([*numbers, *range(len(limits or {}))], (limits or {}).items(), strict=False)
     ]
-    return Chart(title, Axis(of, low=0), Axis("potential"), marks)
+    return Chart(title, Axis(of, low=0, whole=True), Axis("potential"), marks)

@@ -126,11 +126,11 @@ class Comparison:
 
         return report(self, written, command)
 
-    def plot(self) -> Any:
+    def plot(self, *, dark: bool = False) -> Any:
         """Return a matplotlib figure: weights of the best rule, and the regret of each rule to the best expert."""
         from mistakebound.experts.comparison.pictures import figure  # noqa: PLC0415 - rarely needed
 
-        return figure(self)
+        return figure(self, dark=dark)
 
 
 def compare(
