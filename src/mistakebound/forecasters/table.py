@@ -9,7 +9,7 @@ import numpy as np
 
 from mistakebound.data.columns import columns_with
 from mistakebound.data.tables import is_number
-from mistakebound.errors import OptionError, StreamError, setting
+from mistakebound.errors import OptionError, StreamError, message_text, setting
 from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive, one_hot
 from mistakebound.experts.comparison.class_columns import class_columns, distinct, grouped
 
@@ -83,7 +83,8 @@ def class_table(frame: Frame, outcome: str, forecasters: Sequence[str], classes:
     for column in (each for name in forecasters or groups for each in groups.get(name, ())):
         frame.column(column)
     found = class_columns(frame, others, forecasters, known)
-    left = tuple(note.removeprefix("not experts: ").removeprefix("not experts, because ") for note in found.notes)
+    notes = map(message_text, found.notes)
+    left = tuple(note.removeprefix("not experts: ").removeprefix("not experts, because ") for note in notes)
     forecasts = {name: found.table[:, place] for place, name in enumerate(found.names)}
     return ForecastTable(frame, forecasts, frame.texts(outcome), left, tuple(known))
 
