@@ -87,6 +87,17 @@ def test_a_new_column_is_noted_with_the_option_that_lets_it_join(
     assert "experts=['Ann', 'Bob', 'Dan']" in str(found.advice.notes)
 
 
+def test_columns_that_are_missing_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "state.mb"
+    mb.experts.compare(rows(NUMBERS, 0, 5, without="Dan"), "y", save=path)
+    found = mb.experts.compare({"Date": ["2026-11-06"], "ann": [21.0], "Bob": [20.0], "y": [20.0]}, "y", load=path)
+    notes = str(found.advice.notes)
+    assert "missing in the new rows: date, Ann (an expert without a forecast is asleep)" in notes
+    assert "the state does not have these columns: ann" in notes
+    forecast = mb.experts.compare({"date": ["2026-11-06"], "Ann": [21.0], "Bob": [20.0]}, "y", load=path, ahead=True)
+    assert "missing" not in str(forecast.advice.notes)
+
+
 def test_all_lets_every_new_column_of_numbers_join(tmp_path: Path) -> None:
     path = tmp_path / "state.mb"
     for _ in range(2):
@@ -110,6 +121,7 @@ def test_all_lets_every_new_column_of_numbers_join(tmp_path: Path) -> None:
         ({"ignore": ["y"]}, OptionError, "ignore is y, but the loaded state needs this column"),
         ({"ignore": ["Bab"]}, mb.StreamError, "there is no column 'Bab'"),
         ({"ids": ["Ann"]}, OptionError, "ids is Ann, but the loaded state has date"),
+        ({"gradient": False}, OptionError, "gradient is not an option of the loaded state; do not set it"),
     ],
 )
 def test_columns_that_the_state_does_not_allow(

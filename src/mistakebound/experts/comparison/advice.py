@@ -332,7 +332,7 @@ def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], choice: Colu
     """Return the number of rounds to learn, and the bad rows before its end that lack an outcome."""
     missing = [row for row, text in enumerate(texts) if not text]
     if len(missing) == len(texts):
-        message = f"column {name!r} has no outcome in any row"
+        message = f"column {name!r} has no outcome in any row; at least one row must have one"
         raise StreamError(message, kind="no outcome", feature=name)
     last = max(row for row, text in enumerate(texts) if text)
     before = [row for row in missing if row < last]

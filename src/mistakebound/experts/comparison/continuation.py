@@ -77,6 +77,11 @@ def columns_of_next_rows(state: State, frame: Frame) -> NextColumns:
         notes.append((f"new experts: {', '.join(joining)}; {again}",))
     if ignored:
         notes.append((f"ignored: {', '.join(ignored)}",))
+    missing = [
+        name for name in (state.past.names if state.past else ()) if not frame.has(name) and name != state.outcome
+    ]
+    if missing:
+        notes.append((f"missing in the new rows: {', '.join(missing)} (an expert without a forecast is asleep)",))
     asleep = [name for name in ignored if name in used]
     if asleep:
         notes.append((f"asleep in the new rows, because they are ignored: {', '.join(asleep)}",))
@@ -143,7 +148,12 @@ def unused_note(state: State, frame: Frame, left: list[str], experts: Sequence[s
 def contradiction(asked: Any, known: Any, name: str) -> OptionError:
     """Return the error for the option ``name``, which differs from that of the loaded state."""
     has = "has none" if known is None or known in ([], ()) else f"has {_listed(known)}"
-    message = f" is {_listed(asked)}, but the loaded state {has}; do not set it, or start without a state"
+    differs = (
+        " is not an option of the loaded state"
+        if asked is False
+        else f" is {_listed(asked)}, but the loaded state {has}"
+    )
+    message = f"{differs}; do not set it, or start without a state"
     return OptionError(setting(name), message, kind="another option than the state", value=asked)
 
 
