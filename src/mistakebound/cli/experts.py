@@ -181,7 +181,9 @@ def rules_with_remarks(rules: tuple[str, ...]) -> str:
 @click.option("--predictions", type=OutputFile(), metavar="FILE", help="Write the prediction of each round as CSV.")
 @click.option("--weights", type=OutputFile(), metavar="FILE", help="Write the weights after each round as CSV.")
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the result.")
-@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw weights and regret; needs matplotlib.")
+@click.option(
+    "--plot", type=OutputFile(dash=False), metavar="FILE.png", help="Draw weights and regret; needs matplotlib."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the tables.")
 @column_options
 def experts(

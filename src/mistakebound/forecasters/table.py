@@ -12,6 +12,7 @@ from mistakebound.data.tables import is_number
 from mistakebound.errors import OptionError, StreamError, message_text, setting
 from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive, one_hot
 from mistakebound.experts.comparison.class_columns import class_columns, distinct, grouped
+from mistakebound.experts.comparison.roles import role_name, why_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +141,7 @@ def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tup
 
 
 def fault_of(frame: Frame, name: str) -> str:
-    """Return why a column is not a forecast, from its first bad row; "" if all its values are probabilities."""
+    """Return why a column is not a forecast, from its first bad row; "" if all its values can be probabilities."""
     if name in frame.words:
         row, word = next((row, word) for row, word in enumerate(frame.words[name]) if not is_number(word))
         return f"{frame.where(row)}: {word!r} is not a number"
@@ -149,7 +150,7 @@ def fault_of(frame: Frame, name: str) -> str:
         return "it is empty"
     outside = (values < 0) | (values > 1)
     if not outside.any():
-        return ""
+        return why_id(role_name(name, frame), values, np.zeros(0))
     row = int(np.argmax(outside))
     return f"{frame.where(row)}: {values[row]:g} is not a probability"
 
