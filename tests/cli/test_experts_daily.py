@@ -265,6 +265,21 @@ def test_rows_before_a_bad_one_are_saved(folder: Path) -> None:
     assert found["rounds"] == 4
 
 
+def test_a_row_that_no_rule_can_learn_does_not_spoil_the_state(folder: Path) -> None:
+    """An infinite loss ends every rule; a state without rules could not be loaded."""
+    state, path = folder / "state.mb", folder / "live.csv"
+    (folder / "first.csv").write_text("Ann,Bob,rain\n.5,.25,1\n")
+    call("experts", folder / "first.csv", "--outcome", "rain", "--loss", "log", "--save", state)
+    before = state.read_bytes()
+    path.write_text("Ann,Bob,rain\n.5,0,1\n")
+    words = ("experts", path, "--outcome", "rain", "--follow", "--load", state, "--save", state)
+    with running(*words) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert shows(errors, "live.csv:2: ", "'Bob' is inf")
+    assert state.read_bytes() == before
+
+
 @pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
 def test_only_save_replaces_the_loaded_state(folder: Path, option: str) -> None:
     state = folder / "state.mb"
