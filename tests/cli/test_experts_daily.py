@@ -27,6 +27,9 @@ ROWS = [
     "2026-11-07,21,22,21\n",
 ]
 AHEAD = "2026-11-08,23,22,\n"
+ON_A_FULL_DEVICE = pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="needs a device that is always full"
+)
 
 
 @pytest.fixture
@@ -167,6 +170,73 @@ def test_equal_rows_without_ids_are_all_learned(folder: Path) -> None:
     assert "5 rounds of truth" in out.read_text()
 
 
+def test_the_first_row_may_come_again(folder: Path) -> None:
+    path, out, state = folder / "votes.csv", folder / "out", folder / "votes.mb"
+    path.write_text("Ann,Bob,truth\n0,1,1\n")
+    words = ("experts", path, "--outcome", "truth", "--follow", "--save", state)
+    with out.open("w") as stdout, running(*words, stdout=stdout) as process:
+        wait_until(lambda: lines_of(out) == 2, process)
+        with path.open("a") as file:
+            file.write("0,1,1\n")
+        wait_until(lambda: lines_of(out) == 3, process)
+        with path.open("a") as file:
+            file.write("1,1,0\n")
+        wait_until(lambda: lines_of(out) == 4, process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, errors) == (0, "")
+    assert "3 rounds of truth" in out.read_text()
+    shown = call("experts", path, "--outcome", "truth", "--load", state, fails=1)
+    assert "and 2 more) was learned already" in shown  # all rows that were followed
+
+
+def test_experts_join_and_are_ignored_in_a_followed_file(folder: Path) -> None:
+    call("experts", folder / "monday.csv", "--outcome", "load", "--save", folder / "state.mb")
+    path, out = folder / "live.csv", folder / "out"
+    path.write_text("date,Ann,Bob,Cid,load\n2026-11-06,22,24,23,23\n")
+    words = ("experts", path, "--outcome", "load", "--load", folder / "state.mb", "--follow")
+    more = ("--experts", "Ann,Bob,Cid", "--ignore", "Bob")
+    with out.open("w") as stdout, running(*words, *more, stdout=stdout) as process:
+        wait_until(lambda: lines_of(out) == 2, process)
+        with path.open("a") as file:
+            file.write("2026-11-07,21,22,20,21\n")
+        wait_until(lambda: lines_of(out) == 3, process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, errors) == (0, "")
+    table = "".join(f"{row.strip().rpartition(',')[0]},,{row.strip().rpartition(',')[2]}\n" for row in ROWS[:4])
+    table += "2026-11-06,22,,23,23\n2026-11-07,21,,20,21\n"
+    (folder / "whole.csv").write_text("date,Ann,Bob,Cid,load\n" + table)
+    whole = mb.experts.compare(folder / "whole.csv", "load", experts=["Ann", "Bob", "Cid"])
+    forecasts = [line.split()[1] for line in out.read_text().splitlines()[1:3]]
+    assert forecasts == [f"{each:.6g}" for each in whole.best.predictions[4:]]
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        pytest.param(("--report", "/dev/full"), "/dev/full: No space left", marks=ON_A_FULL_DEVICE),
+        (("--plot", "a.odd"), "odd"),
+    ],
+)
+def test_a_file_that_cannot_be_written_leaves_the_state_as_it_was(
+    folder: Path, option: tuple[str, str], why: str
+) -> None:
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    before = (folder / "state.mb").read_bytes()
+    words = ("experts", "tuesday.csv", "--outcome", "load", "--ahead", "--load", "state.mb", "--save", "state.mb")
+    shown = call(*words, *option, fails=1)
+    assert shows(shown, "the state state.mb was not saved: the same command can be run again", why)
+    assert (folder / "state.mb").read_bytes() == before
+    assert "6 rounds of load" in call(*words, "--report", "page.html")
+
+
+def test_names_in_options_of_notes_are_quoted(folder: Path) -> None:
+    (folder / "first.csv").write_text("Unnamed: 0,Ann,load\n0,1.5,2\n")
+    shown = call("experts", "first.csv", "--outcome", "load")
+    assert "--experts 'Unnamed: 0,Ann' makes it one" in shown
+
+
 def test_what_cannot_be_followed(folder: Path) -> None:
     assert "only a regular file" in call("experts", "-", "--outcome", "load", "--follow", fails=1, text=HEAD)
     path, out = folder / "monday.csv", folder / "out"
@@ -193,6 +263,21 @@ def test_rows_before_a_bad_one_are_saved(folder: Path) -> None:
     (folder / "next.csv").write_text("Ann,Bob,load\n6,7,6.5\n")
     found = json.loads(call("experts", folder / "next.csv", "--outcome", "load", "--load", state, "--json"))
     assert found["rounds"] == 4
+
+
+def test_a_row_that_no_rule_can_learn_does_not_spoil_the_state(folder: Path) -> None:
+    """An infinite loss ends every rule; a state without rules could not be loaded."""
+    state, path = folder / "state.mb", folder / "live.csv"
+    (folder / "first.csv").write_text("Ann,Bob,rain\n.5,.25,1\n")
+    call("experts", folder / "first.csv", "--outcome", "rain", "--loss", "log", "--save", state)
+    before = state.read_bytes()
+    path.write_text("Ann,Bob,rain\n.5,0,1\n")
+    words = ("experts", path, "--outcome", "rain", "--follow", "--load", state, "--save", state)
+    with running(*words) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert shows(errors, "live.csv:2: ", "'Bob' is inf")
+    assert state.read_bytes() == before
 
 
 @pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
