@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @click.argument("sizes", nargs=-1, type=click.UNPROCESSED, metavar="[--SIZE NUMBER]...")
 @click.option("--all", "everything", is_flag=True, help="Run all experiments.")
 @click.option("--quick", is_flag=True, help="Use small sizes, to save time.")
-@click.option("--report", type=OutputFile(dash=False), metavar="FILE.html", help="Write a page with charts, tables and checks.")
+@click.option(
+    "--report", type=OutputFile(dash=False), metavar="FILE.html", help="Write a page with charts, tables and checks."
+)
 @click.option("--plot", type=OutputFile(dash=False), metavar="FILE.png", help="Draw the charts; needs matplotlib.")
 @click.option("--dark", is_flag=True, help="Draw the charts of --plot on a dark page.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
