@@ -29,6 +29,11 @@ def shows(text: str, *names: str) -> bool:
     return re.search(".*".join(map(re.escape, names)), text, re.DOTALL) is not None
 
 
+def without_spans(page: str) -> str:
+    """Return an HTML page without the tags that keep the words of a command in one line each."""
+    return re.sub("<span>(.*?)</span>", r"\1", page)
+
+
 DATA = Path(os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 

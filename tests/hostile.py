@@ -220,6 +220,13 @@ class Model:
         }
 
 
+def taken(path: Path) -> Model:
+    """Return the parts of a model file, and remove it."""
+    model = Model(path.read_bytes())
+    path.unlink()
+    return model
+
+
 def make_model(rng: random.Random, folder: Path, among: list[Any] = LEARNERS) -> Model:
     from mistakebound.data.options import Reading
     from mistakebound.learners.linear import KINDS as LEARNER_KINDS
@@ -236,9 +243,7 @@ def make_model(rng: random.Random, folder: Path, among: list[Any] = LEARNERS) ->
     if rng.random() < 0.5 and learner._play is not None:
         learner._play.reading = Reading.from_json(reading)
     save(learner, path, LEARNER_KINDS, rng.choice([None, {"run": run, "counts": [1, 0, 0, 1]}]))
-    model = Model(path.read_bytes())
-    path.unlink()
-    return model
+    return taken(path)
 
 
 def mutate_model(model: Model, rng: random.Random) -> None:
@@ -357,9 +362,7 @@ def make_experts(rng: random.Random, folder: Path) -> Model:
         learner.ask({"a": votes or 0.5, "d": votes or 0.25})
     path = folder / "experts.mb"
     learner.save(path)
-    model = Model(path.read_bytes())
-    path.unlink()
-    return model
+    return taken(path)
 
 
 def use_experts(data: bytes, folder: Path) -> None:

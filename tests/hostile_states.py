@@ -22,14 +22,12 @@ TABLES: list[tuple[dict[str, list[Any]], dict[str, Any]]] = [
 
 def make(rng: random.Random, folder: Path) -> Any:
     """Return the parts of the file of a small state."""
-    from hostile import Model
+    from hostile import taken
 
     table, options = rng.choice(TABLES)
     path = folder / "sound.mb"
     mb.experts.compare(table, "y", save=path, **options)
-    model = Model(path.read_bytes())
-    path.unlink()
-    return model
+    return taken(path)
 
 
 def use(data: bytes, folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from files import call, shows
+from files import call, shows, svmlight
 
 import mistakebound as mb
 from mistakebound.cli import main
@@ -304,3 +304,15 @@ def test_ctrl_c_is_130_wherever_it_falls(
 def test_without_arguments_the_help_is_shown() -> None:
     assert call() == call("--help")
     assert call().count("\n") > 20  # lines, not escaped newlines
+
+
+@pytest.mark.parametrize(("command", "option"), [("run", "--report"), ("compare", "--report"), ("compare", "--plot")])
+def test_pages_and_pictures_are_not_written_to_standard_output(command: str, option: str, tmp_path: Path) -> None:
+    shown = call(command, svmlight(tmp_path / "a.svm"), option, "-", fails=2)
+    assert "- (standard output) is not possible here: choose the name of a file" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("option", ["--report", "--plot"])
+def test_the_lab_writes_no_page_to_standard_output(option: str) -> None:
+    shown = call("lab", "beta", option, "-", fails=2)
+    assert "- (standard output) is not possible here" in " ".join(shown.split())

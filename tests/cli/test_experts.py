@@ -657,7 +657,7 @@ def test_the_contents_of_a_picture() -> None:
     several = plot.experts(rounds, weights, {"a": regret, "b": -regret}, names=names, against={"a": "x", "b": "y"})
     assert [text.get_text() for text in several.axes[1].get_legend().get_texts()] == ["a, to x", "b, to y"]
     signed = plot.experts(rounds, weights - 0.2, {"a": regret}, names=names, against="x")
-    assert len(signed.axes[0].lines) == plot.MOST_EXPERTS + 1
+    assert len(signed.axes[0].lines) == plot.MOST_EXPERTS + 2  # the others together, and 0
 
 
 # ---------------------------------------------------------------------- what is wrong

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from files import call, shows
+from files import call, shows, without_spans
 from processes import DEADLINE, lines_of, running, wait_until
 
 import mistakebound as mb
@@ -27,6 +27,9 @@ ROWS = [
     "2026-11-07,21,22,21\n",
 ]
 AHEAD = "2026-11-08,23,22,\n"
+ON_A_FULL_DEVICE = pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="needs a device that is always full"
+)
 
 
 @pytest.fixture
@@ -85,7 +88,7 @@ def test_the_page_shows_the_command(folder: Path, monkeypatch: pytest.MonkeyPatc
     words = ["experts", "week.csv", "--outcome", "load", "--ahead", "--report", "page.html"]
     monkeypatch.setattr("sys.argv", ["mistakebound", *words])
     call(*words)
-    page = (folder / "page.html").read_text()
+    page = without_spans((folder / "page.html").read_text())
     assert f"mistakebound {' '.join(words)}" in page
     assert "Next forecasts" in page
     assert "2026-11-08" in page
@@ -167,6 +170,73 @@ def test_equal_rows_without_ids_are_all_learned(folder: Path) -> None:
     assert "5 rounds of truth" in out.read_text()
 
 
+def test_the_first_row_may_come_again(folder: Path) -> None:
+    path, out, state = folder / "votes.csv", folder / "out", folder / "votes.mb"
+    path.write_text("Ann,Bob,truth\n0,1,1\n")
+    words = ("experts", path, "--outcome", "truth", "--follow", "--save", state)
+    with out.open("w") as stdout, running(*words, stdout=stdout) as process:
+        wait_until(lambda: lines_of(out) == 2, process)
+        with path.open("a") as file:
+            file.write("0,1,1\n")
+        wait_until(lambda: lines_of(out) == 3, process)
+        with path.open("a") as file:
+            file.write("1,1,0\n")
+        wait_until(lambda: lines_of(out) == 4, process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, errors) == (0, "")
+    assert "3 rounds of truth" in out.read_text()
+    shown = call("experts", path, "--outcome", "truth", "--load", state, fails=1)
+    assert "and 2 more) was learned already" in shown  # all rows that were followed
+
+
+def test_experts_join_and_are_ignored_in_a_followed_file(folder: Path) -> None:
+    call("experts", folder / "monday.csv", "--outcome", "load", "--save", folder / "state.mb")
+    path, out = folder / "live.csv", folder / "out"
+    path.write_text("date,Ann,Bob,Cid,load\n2026-11-06,22,24,23,23\n")
+    words = ("experts", path, "--outcome", "load", "--load", folder / "state.mb", "--follow")
+    more = ("--experts", "Ann,Bob,Cid", "--ignore", "Bob")
+    with out.open("w") as stdout, running(*words, *more, stdout=stdout) as process:
+        wait_until(lambda: lines_of(out) == 2, process)
+        with path.open("a") as file:
+            file.write("2026-11-07,21,22,20,21\n")
+        wait_until(lambda: lines_of(out) == 3, process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, errors) == (0, "")
+    table = "".join(f"{row.strip().rpartition(',')[0]},,{row.strip().rpartition(',')[2]}\n" for row in ROWS[:4])
+    table += "2026-11-06,22,,23,23\n2026-11-07,21,,20,21\n"
+    (folder / "whole.csv").write_text("date,Ann,Bob,Cid,load\n" + table)
+    whole = mb.experts.compare(folder / "whole.csv", "load", experts=["Ann", "Bob", "Cid"])
+    forecasts = [line.split()[1] for line in out.read_text().splitlines()[1:3]]
+    assert forecasts == [f"{each:.6g}" for each in whole.best.predictions[4:]]
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        pytest.param(("--report", "/dev/full"), "/dev/full: No space left", marks=ON_A_FULL_DEVICE),
+        (("--plot", "a.odd"), "odd"),
+    ],
+)
+def test_a_file_that_cannot_be_written_leaves_the_state_as_it_was(
+    folder: Path, option: tuple[str, str], why: str
+) -> None:
+    call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
+    before = (folder / "state.mb").read_bytes()
+    words = ("experts", "tuesday.csv", "--outcome", "load", "--ahead", "--load", "state.mb", "--save", "state.mb")
+    shown = call(*words, *option, fails=1)
+    assert shows(shown, "the state state.mb was not saved: the same command can be run again", why)
+    assert (folder / "state.mb").read_bytes() == before
+    assert "6 rounds of load" in call(*words, "--report", "page.html")
+
+
+def test_names_in_options_of_notes_are_quoted(folder: Path) -> None:
+    (folder / "first.csv").write_text("Unnamed: 0,Ann,load\n0,1.5,2\n")
+    shown = call("experts", "first.csv", "--outcome", "load")
+    assert "--experts 'Unnamed: 0,Ann' makes it one" in shown
+
+
 def test_what_cannot_be_followed(folder: Path) -> None:
     assert "only a regular file" in call("experts", "-", "--outcome", "load", "--follow", fails=1, text=HEAD)
     path, out = folder / "monday.csv", folder / "out"
@@ -195,6 +265,21 @@ def test_rows_before_a_bad_one_are_saved(folder: Path) -> None:
     assert found["rounds"] == 4
 
 
+def test_a_row_that_no_rule_can_learn_does_not_spoil_the_state(folder: Path) -> None:
+    """An infinite loss ends every rule; a state without rules could not be loaded."""
+    state, path = folder / "state.mb", folder / "live.csv"
+    (folder / "first.csv").write_text("Ann,Bob,rain\n.5,.25,1\n")
+    call("experts", folder / "first.csv", "--outcome", "rain", "--loss", "log", "--save", state)
+    before = state.read_bytes()
+    path.write_text("Ann,Bob,rain\n.5,0,1\n")
+    words = ("experts", path, "--outcome", "rain", "--follow", "--load", state, "--save", state)
+    with running(*words) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert shows(errors, "live.csv:2: ", "'Bob' is inf")
+    assert state.read_bytes() == before
+
+
 @pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
 def test_only_save_replaces_the_loaded_state(folder: Path, option: str) -> None:
     state = folder / "state.mb"
@@ -209,23 +294,23 @@ def test_the_command_on_the_page_makes_it_again(folder: Path) -> None:
     call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
     words = ("--outcome", "load", "--ahead", "--load", "state.mb", "--save", "./state.mb", "--report", "page.html")
     call("experts", "tuesday.csv", *words)
-    page = (folder / "page.html").read_text()
+    page = without_spans((folder / "page.html").read_text())
     command = re.findall(r"again</h2><pre>mistakebound (.*?)</pre>", page)
     assert command == [f"experts tuesday.csv {' '.join(words)} --overlap skip"]
     call(*shlex.split(unescape(command[0])))
-    again = (folder / "page.html").read_text()
+    again = without_spans((folder / "page.html").read_text())
     lead = r"<h1>.*?</header>"
     assert re.findall(lead, again, re.DOTALL) == re.findall(lead, page, re.DOTALL) != []
     assert re.findall("again</h2><pre>mistakebound (.*?)</pre>", again) == command
     call("experts", "tuesday.csv", *words[:5], "--save", "other.mb", "--report", "page.html", "--overlap", "skip")
-    assert (folder / "page.html").read_text().count("--overlap") == 1
+    assert without_spans((folder / "page.html").read_text()).count("--overlap") == 1
 
 
 def test_arguments_after_two_dashes_stay_last(folder: Path) -> None:
     words = ("--outcome", "load", "--load", "state.mb", "--save", "state.mb", "--ahead", "--report", "page.html")
     call("experts", "monday.csv", "--outcome", "load", "--save", "state.mb")
     call("experts", *words, "--", "tuesday.csv")
-    assert "--overlap skip -- tuesday.csv</pre>" in (folder / "page.html").read_text()
+    assert "--overlap skip -- tuesday.csv</pre>" in without_spans((folder / "page.html").read_text())
 
 
 @pytest.mark.parametrize(

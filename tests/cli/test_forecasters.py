@@ -249,3 +249,22 @@ def test_classes_are_suggested_for_outcomes_that_columns_are_named_after(tmp_pat
     call("forecasters", path, "--outcome", "result", "--classes", "H,D,A")
     path.write_text("b,result\n0.5,A\n0.5,H\n")
     assert "set --positive" in call("forecasters", path, "--outcome", "result", fails=1)
+
+
+@pytest.mark.parametrize("option", ["--report", "--plot"])
+def test_a_page_cannot_be_written_to_standard_output(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rain.csv").write_text("Ann,Bob,rain\n.5,.25,1\n")
+    shown = call("forecasters", "rain.csv", "--outcome", "rain", option, "-", fails=2)
+    assert "- (standard output) is not possible here: choose the name of a file" in shown
+    assert [each.name for each in tmp_path.iterdir()] == ["rain.csv"]
+
+
+def test_the_number_of_the_only_row_is_not_a_forecaster(tmp_path: Path) -> None:
+    path = tmp_path / "rain.csv"
+    path.write_text("n,Ann,Bob,rain\n1,.5,.25,1\n")
+    shown = call("forecasters", path, "--outcome", "rain")
+    assert "(not forecasters: n: it seems to number the rows" in shown
+    assert "n or Ann?" in call("forecasters", path, "--outcome", "rain", "--forecasters", "n,Ann")

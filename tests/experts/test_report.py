@@ -159,7 +159,7 @@ def test_the_charts() -> None:
     assert len(lines(losses)[best.rule].x) == 20  # windows of three rounds
     assert lines(losses)[best.rule].y[0] == pytest.approx(float(best.losses[:3].mean()) ** 0.5)
     without = mb.experts.compare(table(dates=False), "y")
-    assert charts(without)[0].x.label == "round"
+    assert charts(without)[0].x.label == "rounds"
 
 
 def test_nearly_equal_losses_are_drawn_as_differences() -> None:

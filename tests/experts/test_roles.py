@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,42 @@ def test_the_first_column_of_dates_is_the_axis() -> None:
     assert name == "day"
     assert np.diff(seconds).tolist() == [86400.0] * 5
     assert mb.experts.compare({"Ann": ANN, "y": Y}, "y").advice.dates() is None
+
+
+@pytest.mark.parametrize("column", ["n", "N", "nr", "#", "", "c1", "Unnamed: 0", "id", "row"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_row_number_in_the_only_row_is_not_an_expert(column: str, first: int, tmp_path: Path) -> None:
+    path = tmp_path / "state.mb"
+    one = {column: [first], "Ann": [1.5], "Bob": [2.5], "y": [2.0]}
+    found = mb.experts.compare(one, "y", save=path)
+    assert (found.advice.names, found.advice.ids) == (["Ann", "Bob"], [column])
+    assert f"not an expert: {column}, because" in str(found.advice.notes)
+    second = one | {column: [first + 1]}
+    later = mb.experts.compare(second, "y", load=path)
+    assert (later.advice.names, later.advice.ids) == (["Ann", "Bob"], [column])
+    assert mb.experts.compare(one, "y", experts=[column, "Ann"]).advice.names == [column, "Ann"]
+
+
+def test_the_note_on_a_row_number_names_the_option_that_makes_it_an_expert() -> None:
+    found = mb.experts.compare({"n": [1], "Ann": [1.5], "Bob": [2.5], "y": [2.0]}, "y")
+    assert "it seems to number the rows (one row cannot show it)" in str(found.advice.notes)
+    assert "experts=['n', 'Ann', 'Bob']" in str(found.advice.notes)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"n": [2], "Ann": [1.5], "y": [2.0]},  # neither 0 nor 1
+        {"n": [1.5], "Ann": [1.5], "y": [2.0]},
+        {"n": [1, 1], "Ann": [1.5, 1.0], "y": [2.0, 1.0]},
+        {"c1": [1], "c2": [0], "c3": [1], "y": [1]},  # names of a table without a header
+        {"Ann": [1], "Bob": [0], "y": [1]},
+    ],
+)
+def test_forecasts_in_few_rows_stay_experts(table: dict[str, list[Any]]) -> None:
+    assert mb.experts.compare(table, "y").advice.names == [*table][:-1]
+
+
+def test_a_named_row_number_is_recognised_in_few_rows() -> None:
+    found = mb.experts.compare({"n": [7, 8], "Ann": [7.5, 8.0], "y": [8.0, 7.0]}, "y")
+    assert (found.advice.names, found.advice.ids) == (["Ann"], ["n"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def test_every_module_is_an_experiment_of_its_name() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_an_experiment_is_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 80
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -216,7 +217,7 @@ def test_wrong_names_and_sizes_are_errors_that_list_what_exists() -> None:
     for wrong in (2.5, True, "many", math.inf, math.nan, None):
         with pytest.raises(mb.InputError, match="^n must be a "):
             mb.lab.run("beta", n=wrong)
-    with pytest.raises(ValueError, match="^n must be a whole number"):
+    with pytest.raises(mb.InputError, match="^n must be at least 8, got 0: the claim is about larger numbers, and"):
         mb.lab.run("beta", n=0)
     assert quick("unit-vectors", k=20.0).sizes == {"k": 20}
     assert quick("unit-vectors", k=np.int32(20)).sizes == {"k": 20}
@@ -267,5 +268,47 @@ def test_the_crossing_of_the_bounds_of_a_panel_is_marked_if_it_is_in_the_chart()
 
 
 def test_a_size_is_not_too_large_to_be_measured() -> None:
-    with pytest.raises(mb.InputError, match="n must be at most 10,000,000, got 1000000000"):
+    with pytest.raises(mb.InputError, match="^n must be at most 65,536, got 1000000000: the experiment would not fit"):
         mb.lab.run("disjunction-adversary", n=10**9)
+    with pytest.raises(mb.InputError, match="^the sizes must satisfy n·rounds ≤ 20,000,000, got n = 20000, rounds = 2"):
+        mb.lab.run("beta", n=20_000, rounds=2000)
+
+
+@pytest.mark.parametrize(("name", "size"), [(name, size) for name in NAMES for size in mb.lab.get(name).defaults])
+def test_a_size_has_a_range_that_the_experiment_can_measure(name: str, size: str) -> None:
+    """At the smallest value all checks hold; below it and above the largest one, the size is refused by its name."""
+    found = mb.lab.get(name)
+    least, most = (each for each in (found.ranges[size].least, found.ranges[size].most))
+    assert size == "seed" or size in found.sizes, "each size declares its range"
+    for outside, words in ((least - 1, "at least"), (most + 1, "at most")):
+        with pytest.raises(mb.InputError, match=f"^{size} must be {words} .*: .*its range is "):
+            found.run(**{size: outside})
+    assert least <= found.defaults[size] <= most
+    legal = legal_sizes(found, {size: least})
+    result = found.run(**legal)
+    assert result.holds, [legal, [check for check in result.checks if not check.holds]]
+    assert legal_sizes(found, {size: most}), "the largest value is legal beside some others"
+
+
+def legal_sizes(found: Experiment, fixed: dict[str, Any]) -> dict[str, Any]:
+    """Return sizes that satisfy all conditions, beside the ones that are fixed: the first that are found."""
+    for chosen in product(*(values_of(found, name, fixed) for name in found.defaults)):
+        sizes = dict(zip(found.defaults, chosen, strict=True))
+        if all(condition.holds(sizes) for condition in found.together):
+            return sizes
+    return {}
+
+
+def values_of(found: Experiment, name: str, fixed: dict[str, Any]) -> list[Any]:
+    """Return values of a size to try: those of quick runs, the least and the default, and some in between."""
+    if name in fixed or name == "seed":
+        return [fixed.get(name, 0)]
+    span, default = found.ranges[name], found.defaults[name]
+    spread = np.geomspace(max(span.least, 1e-3), span.most, 12).tolist()
+    values = [found.quick.get(name, default), default, span.least, *spread]
+    whole = [int(value) + (span.odd and int(value) % 2 == 0) for value in values]
+    return [value for value in (whole if isinstance(default, int) else values) if span.least <= value <= span.most]
+
+
+def test_an_adversary_with_so_many_variables_that_its_record_is_sparse() -> None:
+    assert mb.lab.run("disjunction-adversary", n=16_384, r=128).holds

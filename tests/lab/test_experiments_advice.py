@@ -168,7 +168,7 @@ def swapped(forecasts: dict[str, Any], y: Any, alpha: float) -> Any:
 
 
 BROKEN: dict[str, tuple[Any, str, Any, str]] = {
-    "alice-and-bob": (mb.forecasters, "compare", swapped, "the true difference lies within"),
+    "alice-and-bob": (mb.forecasters, "compare", swapped, "the true difference lies in"),
     "drift": (mb, "Winnow", Slow, "Winnow recovers"),
     "infinite-attributes": (mb, "Winnow", Slow, "infinite-winnow"),
     "late-labels": (mb, "Perceptron", Misled, "the adversary reaches the bound"),
@@ -194,7 +194,7 @@ def test_a_broken_rule_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_too_few_rounds_show_a_vacuous_bound() -> None:
-    found = failed(mb.lab.run("infinite-attributes", rounds=100))
+    found = failed(mb.lab.get("infinite-attributes").function(rounds=100))  # too few to be run by its name
     assert any("infinite-winnow: vacuous: infinite-winnow allows 108 mistakes" in each for each in found)
 
 

@@ -206,7 +206,14 @@ def test_scaled_numbers_and_the_term_uniform_are_explained_below_the_table(tmp_p
     assert shows(shown, "9.5625", "size", scaled, uniform)
     assert scaled not in call("explain", model, file, "--line", 4)  # 2 is not scaled
 
-    assert scaled in str(mb.load(model).explain_one({"size": 400}))
+    assert "size (400 in the table)" in shown
+    found = mb.load(model).explain_one({"size": -1234567.5})
+    assert scaled in str(found)
+    assert "size (-1,234,567.5 in the table)" in str(found)
+    assert [found.in_table(term) for term in found.terms if term.name == "size"] == [-1234567.5]
+    assert "in the table" not in call("explain", model, file, "--line", 4)
+    sizes = json.loads(call("explain", model, file, "--line", 2, "--json"))["terms"]
+    assert [each["in_table"] for each in sizes if "in_table" in each] == [400]
     wrong = call("explain", model, file, "--line", 1, fails=1)
     assert "line 1 is the header; the first example is in line 2" in wrong
     assert "no example begins at line 99" in call("explain", model, file, "--line", 99, fails=1)

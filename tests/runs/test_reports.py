@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
-from files import call
+from files import call, without_spans
 
 import mistakebound as mb
+from mistakebound.forecasters.verdict import evidence_of
 from mistakebound.runs.round_dates import time_axis
 
 EVIL = '"><script>alert(1)</script>'
@@ -73,7 +75,20 @@ def test_the_report_of_a_run(table: Path, tmp_path: Path) -> None:
     half = result.ledger.measures.confusion(0.5)
     assert cells(page, "0.5")[1:4] == [f"{part:.4f}" for part in (half.precision, half.recall, half.error)]
     for words in ("holds", "premise", "Members of the panel", "wind", "make it", "Python"):
-        assert words in page
+        assert words in without_spans(page)
+    assert '<li><b class="holds">✓</b><bdi>the learner was fresh' in page
+    assert "The guard always followed the mixture." in page
+    assert all(head for head in re.findall(r"<th[^>]*>(.*?)</th>", page[page.index("Members of the panel") :])[:6])
+
+
+def test_the_report_of_one_round(tmp_path: Path) -> None:
+    """With one label, the AUC is not defined."""
+    path = tmp_path / "one.svm"
+    path.write_text("1 1:1\n")
+    call("run", path, "--classes=-1,1", "--report", tmp_path / "r.html")
+    page = text_of(tmp_path / "r.html")
+    assert "nan" not in page.partition("<footer>")[0].partition("</style>")[2].lower()
+    assert cells(page, "AUC")[1] == "–"
 
 
 def test_the_axis_has_the_dates_of_the_table(table: Path, tmp_path: Path) -> None:
@@ -129,7 +144,7 @@ def test_the_report_of_a_comparison(table: Path, tmp_path: Path) -> None:
     assert drawn[0]["points"][-1][3] == str(best.curve.mistakes)
     assert hover(page, "Error of the best")["x"] == "day"
     assert "always predicting" in page
-    assert f"mistakebound compare {table} --label rain --report {page_file} --certify" in page
+    assert f"mistakebound compare {table} --label rain --report {page_file} --certify" in without_spans(page)
     assert "certificate" in page
 
 
@@ -164,6 +179,20 @@ def test_the_report_on_forecasters(tmp_path: Path) -> None:
     assert f"clear since round {pair.clear_since}" in page
     report.write_report(tmp_path / "python.html")
     assert text_of(tmp_path / "python.html").partition("Make this")[0][:5000] == page.partition("Make this")[0][:5000]
+
+
+def test_an_impossible_outcome_has_an_infinite_difference_with_its_sign(tmp_path: Path) -> None:
+    p = np.array([[0.7, 0.0, 0.6]] * 20)
+    report = mb.forecasters.compare({"a": p[:, 0], "b": p[:, 1], "c": p[:, 2]}, np.ones(20, bool))
+    report.write_report(tmp_path / "f.html")
+    assert ">-∞<" in text_of(tmp_path / "f.html")
+    assert "∞" not in cells(text_of(tmp_path / "f.html"), "c")[-1]
+
+
+def test_much_evidence_is_a_whole_number() -> None:
+    pair = mb.forecasters.compare({"a": [0.5], "b": [0.4]}, [True]).pairs[0]
+    assert evidence_of(replace(pair, evidence=1.234, enough=1080.0)) == "evidence 1.23 of 1,080"
+    assert evidence_of(replace(pair, evidence=1e60, enough=120.0)) == "evidence 1e+60 of 120"
 
 
 def test_hostile_names_cannot_break_a_page(tmp_path: Path) -> None:

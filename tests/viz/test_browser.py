@@ -18,6 +18,8 @@ from files import call
 from pages import options_of
 
 from mistakebound.cli import COMMANDS
+from mistakebound.viz.page import page as html_page
+from mistakebound.viz.page import table
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = sync_api.expect
@@ -199,6 +201,30 @@ def test_arrow_keys_show_values(opened: Callable[..., Any], page_file: Path) -> 
     expect(chart.locator(".hover")).to_have_count(0)
 
 
+def test_letters_of_charts_are_readable_at_every_width(opened: Callable[..., Any], page_file: Path) -> None:
+    for width in (380, 720, 1280):
+        page = opened(page_file, viewport={"width": width, "height": 800})
+        sizes = page.evaluate(
+            """() => [...document.querySelectorAll("figure.chart > svg")].map(svg =>
+                parseFloat(getComputedStyle(svg.querySelector("text")).fontSize)
+                * svg.clientWidth / svg.viewBox.baseVal.width)"""
+        )
+        assert min(sizes) >= 10.5, width
+        assert max(sizes) <= 16, width
+
+
+def test_the_first_column_stays_in_sight(opened: Callable[..., Any], tmp_path: Path) -> None:
+    head, row = [f"column {k}" for k in range(30)], ["first", *["1" * 9] * 29]
+    path = tmp_path / "wide.html"
+    path.write_text(html_page("Wide", "", [table(head, [row], numbers_from=1)], made_by={}), encoding="utf-8")
+    page = opened(path, viewport={"width": 380, "height": 800})
+    cell, box = page.locator("td").first, page.locator(".wide")
+    left = cell.bounding_box()["x"]
+    box.evaluate("box => { box.scrollLeft = 500; }")
+    expect(page.locator("td").nth(1)).not_to_be_in_viewport()
+    assert cell.bounding_box()["x"] == pytest.approx(left)
+
+
 def test_a_narrow_screen_needs_no_sideways_scrolling(opened: Callable[..., Any], page_file: Path) -> None:
     page = opened(page_file, viewport={"width": 380, "height": 800})
     page.locator("figure.chart > svg").first.hover()
@@ -220,6 +246,9 @@ def test_the_page_follows_the_colours_of_the_reader(opened: Callable[..., Any], 
 
 def test_a_page_can_be_printed(opened: Callable[..., Any], page_file: Path) -> None:
     page = opened(page_file)
+    page.set_viewport_size({"width": 720, "height": 1000})  # a sheet of A4 between its margins
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720  # paper cannot be scrolled
     made = page.pdf()
     assert made.startswith(b"%PDF")
     assert len(made) > 10_000

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mistakebound.viz.chart import DARK, LIGHT, Axis, Band, Boxes, Chart, Level, Line, Mark, coloured, limits
-from mistakebound.viz.figure import PAGE, draw, spread
-from mistakebound.viz.page import bar_table, charts, page
-from mistakebound.viz.svg_chart import MOST_POINTS, figure
+from mistakebound.viz.figure import BESIDE, LABEL, MANY, PAGE, WITHIN, draw, spread
+from mistakebound.viz.page import LONG, bar_table, charts, command_line, page, table
+from mistakebound.viz.svg_chart import LETTER, MOST_POINTS, figure
 from mistakebound.viz.ticks import ticks
 
 
@@ -156,3 +156,84 @@ def test_a_line_has_a_gap_where_a_number_is_missing() -> None:
     parts = re.findall(r'<polyline [^>]*points="([^"]*)"', drawn)
     assert [len(part.split()) for part in parts] == [2, 1, 1]
     assert drawn.count("<circle") == 2  # the points that are alone
+
+
+def test_ticks_of_counts_are_whole_numbers() -> None:
+    for scale in ("linear", "symlog"):
+        assert [name for _, name in ticks(0, 1.05, scale, whole=True)] == ["0", "1"]
+    assert [name for _, name in ticks(1, 3, "log", whole=True)] == ["1", "2", "3"]
+    axis = Axis("rounds", whole=True)
+    (axes,) = draw(chart(Line("a", [0, 2], [0, 2]), x=axis, y=axis)).axes
+    assert [each.get_text() for each in axes.get_xticklabels()] == ["0", "1", "2"]
+
+
+def test_few_powers_of_ten_fit_below_a_small_chart() -> None:
+    assert [name for _, name in ticks(1, 1e9, "log")] == ["1", "100", "10k", "1M", "100M"]
+
+
+def test_an_axis_that_begins_near_zero_begins_at_zero() -> None:
+    assert limits(chart(Line("a", [1, 2], [0.01, 1.0])))[1][0] == 0.0
+    assert limits(chart(Line("a", [1, 2], [0.5, 1.0])))[1][0] == pytest.approx(0.475)
+
+
+@pytest.mark.parametrize("points", [([1], [5]), ([1, 1], [0, 1])])
+def test_a_line_of_one_round_is_visible(points) -> None:
+    found = chart(Line("a", *points, step=True))
+    assert figure(found).count("<circle") == len(points[0])
+    assert draw(found).axes[0].lines[0].get_marker() == "o"
+    assert draw(chart(Line("a", [1, 2], [5, 6]))).axes[0].lines[0].get_marker() == "None"
+
+
+def test_a_line_on_the_frame_is_not_clipped() -> None:
+    """Half of its width would be lost; a line that leaves the limits is clipped."""
+    y = Axis("share", low=0, high=1)
+    inside, outside = draw(chart(Line("a", [0, 1], [1, 1]), Line("b", [0, 1], [0, 2]), y=y)).axes[0].lines
+    assert not inside.get_clip_on()
+    assert outside.get_clip_on()
+
+
+def test_names_of_ticks_do_not_overlap_on_a_narrow_screen() -> None:
+    days = chart(Line("a", [1.7e9, 1.701e9], [-4e8, 0]), x=Axis("day", "date"), y=Axis("regret"))
+    drawn = figure(days)
+    names = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">(\d+-\d+-\d+)<', drawn)
+    assert len(names) >= 2
+    for (left, name), (right, _) in pairwise(names):
+        assert float(right) - float(left) > LETTER[False] * len(name)
+    ((right, name),) = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="end">(-400M)<', drawn)
+    assert float(right) - LETTER[False] * len(name) > 14 + 9  # the label of the axis, in letters of 18
+
+
+def test_long_names_leave_space_for_the_chart() -> None:
+    names = [f"a very long name of an expert, {'which goes on ' * 9} {k}" for k in range(12)]
+    few = draw(chart(*(Line(name, [1, 2], [0, 1]) for name in names[:7]))).axes[0]
+    lines = [line for text in few.get_legend().get_texts() for line in text.get_text().split("\n")]
+    assert max(map(len, lines)) <= BESIDE
+    many = draw(chart(*(Line(name, [1, 2], [0, 1]) for name in names))).axes[0]
+    assert len(names) > MANY
+    assert all(len(text.get_text()) == WITHIN for text in many.get_legend().get_texts())
+    assert all(text.get_text().endswith(f" {k}") for k, text in enumerate(many.get_legend().get_texts()))
+    (axes,) = draw(Chart(names[0], Axis("x"), Axis("y"), [Line("a", [1, 2], [0, 1])])).axes
+    assert max(map(len, axes.get_title(loc="left").split("\n"))) <= 80
+
+
+def test_labels_at_the_ends_stay_beside_the_axes() -> None:
+    (axes,) = draw(chart(*(Line(f"{k}", [1, 2], [0, 100 + k]) for k in range(12)), end_labels=True)).axes
+    heights = [each.get_position()[1] for each in axes.texts]
+    assert max(heights) <= 1
+    assert all(above - below > 0.99 * LABEL for below, above in pairwise(sorted(heights)))
+
+
+def test_a_command_breaks_only_between_words() -> None:
+    assert command_line("run a.csv --label <b>") == (
+        "<pre><span>run</span> <span>a.csv</span> <span>--label</span> <span>&lt;b&gt;</span></pre>"
+    )
+
+
+def test_only_long_names_of_rows_are_wrapped() -> None:
+    words = "x" * (LONG + 1)
+    made = table(
+        ("name", "note", "count"), [(f"<bdi>{words}</bdi>", words, "1" * 20), ("short", "", "1")], words=(0, 1)
+    )
+    assert f'<td class="long"><bdi>{words}</bdi></td><td>{words}</td><td class="n">' in made
+    assert "<td>short</td>" in made
+    assert '<td>a</td><td class="long">' in table(("name", "note"), [("a", "many words " * 9)], words=(0, 1))

@@ -80,6 +80,11 @@ def test_an_infinite_bound_is_not_drawn_and_one_mistake_is_singular() -> None:
     assert chart.marks[0].name == "a: 1 mistake"
 
 
+def test_a_large_bound_is_readable() -> None:
+    chart = mistakes_chart({"a": [(0, 0), (9000, 80)]}, {"a": Bound(1_234_567.8, "novikoff")})
+    assert chart.marks[1].name == "a: at most 1,234,568 (novikoff)"
+
+
 @pytest.mark.parametrize("rounds", [1, 9, 100, 1234, 5574, 10**6])
 def test_windows_cover_all_rounds(rounds: int) -> None:
     borders = window_borders(rounds)
@@ -158,6 +163,16 @@ def test_several_classes_have_no_pictures_of_thresholds() -> None:
         mb.Perceptron().run([[1.0]], [1]).plot_roc()
 
 
+def test_pictures_of_one_round() -> None:
+    learner = mb.Panel()
+    ledger = learner.run([[1.0]], [1])
+    assert names_in_legend(ledger.plot_roc().axes[0]) == ["no AUC: only one label occurred"]
+    assert ledger.plot_windows().axes[0].get_title(loc="left") == "Error in windows of 1 round"
+    (axes,) = mb.experts.MLPoly().run({"a": [1.0], "b": [2.0]}, [1.5], keep_weights=True).plot_weights().axes
+    assert axes.get_xlim() == (0, 1)
+    assert all(np.ptp(area.get_paths()[0].vertices[:, 0]) == 1 for area in axes.collections)
+
+
 def test_leadership(panel: Any) -> None:
     changes = [(32, "arow"), (50, "panel"), (100, "arow")]
     chart = leadership_chart(changes, 300)
@@ -175,11 +190,19 @@ def test_weights_are_stacked_and_the_rest_shares_an_area() -> None:
     bands = [mark for mark in chart.marks if isinstance(mark, Band)]
     assert len(bands) == expert_charts.MOST_EXPERTS + 1
     assert bands[-1].name == "4 others"
-    assert bands[-1].high == pytest.approx(np.ones(20))
+    assert bands[-1].x == [*range(21)]  # each round from its beginning to its end
+    assert bands[-1].high == pytest.approx(np.ones(21))
     for below, above in pairwise(bands):
         assert above.low == below.high
+    lines = expert_charts.weights_chart(range(20), values, [f"e{k}" for k in range(10)], title="", stacked=False)
+    *own, others = lines.marks
+    assert [type(mark) for mark in lines.marks] == [Line] * (expert_charts.MOST_EXPERTS + 1)
+    together = np.sum([mark.y for mark in own], axis=0) + others.y
+    assert together == pytest.approx(values.sum(axis=1))
+    seven = expert_charts.weights_chart(range(20), values[:, :7], [f"e{k}" for k in range(7)], title="", stacked=False)
+    assert len(seven.marks) == 7, "the seventh line is that of an expert, and not of one other"
     signed = expert_charts.weights_chart(range(20), values - 0.5, [f"e{k}" for k in range(10)], title="")
-    assert [type(mark) for mark in signed.marks] == [Line] * expert_charts.MOST_EXPERTS + [Level]
+    assert [type(mark) for mark in signed.marks] == [Line] * (expert_charts.MOST_EXPERTS + 1) + [Level]
 
 
 def test_ledgers_over_experts(tmp_path: Path) -> None:
@@ -245,6 +268,7 @@ def test_every_picture_is_light_or_dark(dark: bool, panel: Any) -> None:
         panel.plot_leadership(dark=dark),
         mb.plot.curves({"a": [(1, 1), (2, 2)]}, dark=dark),
         mb.plot.potential({"a": [1, 2]}, dark=dark),
+        mb.experts.compare({"Ann": [1.0, 2.0], "Bob": [2.0, 2.0], "y": [1.0, 2.0]}, "y").plot(dark=dark),
     ]
     for figure in drawn:
         assert to_hex(figure.get_facecolor()) == PAGE[dark]
@@ -283,3 +307,7 @@ def test_a_potential_follows_the_proof_at_each_mistake() -> None:
     arow.run(*stream)
     with pytest.raises(ValueError, match="not for arow"):
         arow.plot_potential(stream.target, 0.1)
+    with pytest.raises(ValueError, match="not for arow$"):
+        mb.Arow().plot_potential(stream.target, 0.1)  # it has learned nothing, so it has no features either
+    with pytest.raises(ValueError, match="not for normalized-winnow with this comparator"):
+        winnow.plot_potential(-u.astype(float), 1.0)

@@ -30,6 +30,14 @@ def test_a_log_axis_spaces_factors_evenly_and_values_that_do_not_fit_are_left_ou
     assert [place for place, sign in enumerate(row) if sign == SIGNS[0]] == [0, (40 - 12 - 1) // 2 + 1]
 
 
+def test_the_label_of_the_y_axis_is_complete_and_a_log_axis_is_named() -> None:
+    x, y = Axis("day", "log"), Axis("mistakes so far", "symlog")
+    lines = lines_of(Line("a", [1, 100], [0, 100]), x=x, y=y)
+    assert " ".join(words for line in lines[2:11] if (words := line[:10].strip())) == "mistakes so far, log scale"
+    assert "day, log scale" in lines[13]
+    assert "log" not in "".join(lines_of(Line("a", [1, 100], [0, 100])))
+
+
 def test_solid_lines_hide_dashed_ones_and_levels_are_dashed() -> None:
     lines = lines_of(Line("a", [0, 1], [1, 1]), Level("b", 1.0), Level("c", 0.5, along="x"), y=Axis("y", low=0, high=2))
     row = next(line for line in lines if SIGNS[0] * 3 in line)

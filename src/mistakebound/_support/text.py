@@ -84,8 +84,17 @@ def share(part: int, whole: int) -> str:
     >>> share(1, 3), share(7, 100_000), share(0, 0)
     ('33.33 %', '0.007 %', '0 %')
     """
-    percent = 100 * part / max(whole, 1)
-    return f"{percent:.2f} %" if percent >= 1 else f"{percent:.3g} %"
+    return percent(part / max(whole, 1))
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio in percent, with more digits if it is small.
+
+    >>> percent(0.148), percent(0.0034), percent(0.00007)
+    ('14.80 %', '0.34 %', '0.007 %')
+    """
+    found = 100 * ratio
+    return f"{found:.2f} %" if found >= 1 else f"{found:.3g} %"
 
 
 def html_table(title: str, rows: Mapping[str, object]) -> str:

@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 @FILES
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
 @click.option("--certify", is_flag=True, help="Certify each learner, for the columns bound and status.")
-@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw the mistakes of the best 12 learners.")
-@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the comparison.")
+@click.option(
+    "--plot", type=OutputFile(dash=False), metavar="FILE.png", help="Draw the mistakes of the best 12 learners."
+)
+@click.option(
+    "--report", type=OutputFile(dash=False), metavar="FILE.html", help="Write an HTML page about the comparison."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @reading_options
 def compare(

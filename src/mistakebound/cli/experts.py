@@ -13,6 +13,7 @@ from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_t
 from mistakebound.cli.output import (
     as_flag,
     command_line,
+    note,
     output_file,
     picture_maker,
     show_files,
@@ -21,6 +22,7 @@ from mistakebound.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from mistakebound.experts.comparison import Comparison
     from mistakebound.losses import Loss
 
 MOST_AT_ONCE = 50_000
@@ -179,7 +181,9 @@ def rules_with_remarks(rules: tuple[str, ...]) -> str:
 @click.option("--predictions", type=OutputFile(), metavar="FILE", help="Write the prediction of each round as CSV.")
 @click.option("--weights", type=OutputFile(), metavar="FILE", help="Write the weights after each round as CSV.")
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the result.")
-@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw weights and regret; needs matplotlib.")
+@click.option(
+    "--plot", type=OutputFile(dash=False), metavar="FILE.png", help="Draw weights and regret; needs matplotlib."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the tables.")
 @column_options
 def experts(
@@ -229,10 +233,11 @@ def experts(
     prediction. A column of numbers that are all far from the outcomes is not an expert either. A note lists them;
     --experts selects columns with any content.
 
-    --load continues with a saved state, as if the rows of all files had been in one. Its rules, experts and other
-    columns cannot change. A row that was learned already is an error, unless --overlap is set. A row is recognised by
-    the columns that identify it. --follow waits for more rows at the end of the file, prints the forecast of each, and
-    learns those that have an outcome. Ctrl-C ends it with the summary and the saved state.
+    --load continues with a saved state, as if the rows of all files had been in one. Its rules and columns cannot
+    change, but more experts may join: --experts names all of them. An ignored expert is asleep. A row that was learned
+    already is an error, unless --overlap is set. A row is recognised by the columns that identify it. --follow waits
+    for more rows at the end of the file, prints the forecast of each, and learns those that have an outcome. Ctrl-C
+    ends it with the summary and the saved state.
 
     Rules for numbers: FORECAST_RULES.
 
@@ -275,7 +280,7 @@ def experts(
             switches=switches,
             certify=certify,
             load=load,
-            save=save,
+            save=save if follow else None,  # rows that were followed are saved at once, also those before a bad row
             overlap=overlap,
             follow=follow,
             on_round=None if quiet else FollowedTable(),
@@ -284,19 +289,34 @@ def experts(
             **parameters_of(options),
         )
     show_skipped(found.advice.frame.skipped[shown:])  # also rows without an outcome, or with all experts asleep
+    text = found.to_json(as_flag) if as_json else as_text(found, top, certify=certify)
+    try:
+        write_files(found, command_again(load, save, overlap), predictions, weights, report, plot)
+    except BaseException:
+        if save:
+            was = "was saved" if follow else "was not saved: the same command can be run again"
+            note(f"the state {save} {was}")
+        raise
+    if save and not follow:  # after the other files: if one cannot be written, these rows are not learned yet
+        found.save(save)
+    click.echo(text, err="-" in (predictions, weights, report))
+    made = {"predictions": predictions, "weights": weights, "report": report, "plot": plot, "saved": save}
+    show_files(quiet=as_json, err="-" in (predictions, weights, report), **made)
+
+
+def write_files(
+    found: Comparison, command: str, predictions: str | None, weights: str | None, report: str | None, plot: str | None
+) -> None:
+    """Write the files that were asked for; ``command`` makes the page again."""
     for path, write in ((predictions, found.write_predictions), (weights, found.write_weights)):
         if path:
             with output_file(path) as out:
                 write(out)
     if report:
         with output_file(report) as out:
-            out.write(found.report(as_flag, command_again(load, save, overlap)))
-    text = found.to_json(as_flag) if as_json else as_text(found, top, certify=certify)
-    click.echo(text, err="-" in (predictions, weights, report))
+            out.write(found.report(as_flag, command))
     if plot:
         found.plot().savefig(plot, dpi=150)
-    made = {"predictions": predictions, "weights": weights, "report": report, "plot": plot, "saved": save}
-    show_files(quiet=as_json, err="-" in (predictions, weights, report), **made)
 
 
 def command_again(load: str | None, save: str | None, overlap: str) -> str:

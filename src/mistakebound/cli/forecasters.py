@@ -42,10 +42,17 @@ if TYPE_CHECKING:
     help="Probability that a confidence sequence fails in any round.",
 )
 @click.option(
-    "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability diagrams and differences; needs matplotlib."
+    "--plot",
+    type=OutputFile(dash=False),
+    metavar="FILE.png",
+    help="Draw reliability diagrams and differences; needs matplotlib.",
 )
 @click.option(
-    "--report", "page", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the forecasters."
+    "--report",
+    "page",
+    type=OutputFile(dash=False),
+    metavar="FILE.html",
+    help="Write an HTML page about the forecasters.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @column_options

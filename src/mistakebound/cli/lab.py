@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 @click.argument("sizes", nargs=-1, type=click.UNPROCESSED, metavar="[--SIZE NUMBER]...")
 @click.option("--all", "everything", is_flag=True, help="Run all experiments.")
 @click.option("--quick", is_flag=True, help="Use small sizes, to save time.")
-@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with charts, tables and checks.")
-@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw the charts; needs matplotlib.")
+@click.option(
+    "--report", type=OutputFile(dash=False), metavar="FILE.html", help="Write a page with charts, tables and checks."
+)
+@click.option("--plot", type=OutputFile(dash=False), metavar="FILE.png", help="Draw the charts; needs matplotlib.")
 @click.option("--dark", is_flag=True, help="Draw the charts of --plot on a dark page.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def lab(
@@ -173,13 +175,14 @@ def run_all(seed: dict[str, Any], *, quick: bool) -> list[Result]:
 
 
 def show_list(experiments: list[Experiment]) -> None:
-    """List the experiments: name, title, and the first sentence of the claim."""
+    """List the experiments: name, title, the first sentence of the claim, and the sizes with their ranges."""
     from mistakebound.cli.bound import indented  # noqa: PLC0415
 
     for each in experiments:
         click.echo(f"{click.style(each.name, bold=True)}: {each.title}")
         click.echo("\n".join(indented(each.summary)))
-        click.echo(f"    {sizes_as_options(each.defaults)}\n")
+        click.echo(f"    {sizes_as_options(each.defaults)}")
+        click.echo("\n".join(indented(f"{ranges_in_words(each)}.")) + "\n")
     click.echo("'mistakebound lab NAME' runs one of them, and 'mistakebound lab --all' runs all.")
 
 
@@ -190,6 +193,12 @@ def sizes_as_options(defaults: dict[str, Any]) -> str:
     '--n 100 --some-rate 0.5'
     """
     return " ".join(f"{flag(name)} {value}" for name, value in defaults.items())
+
+
+def ranges_in_words(experiment: Experiment) -> str:
+    """Return the ranges of the sizes, and the conditions on several of them."""
+    own = [f"{name} {size}" for name, size in experiment.ranges.items() if name != "seed"]
+    return "; ".join([*own, *(each.statement for each in experiment.together)])
 
 
 def complete(word: str) -> list[str]:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mistakebound._support.text import escaped, many
-from mistakebound.lab.experiment import cell
+from mistakebound.lab.experiment import cell, has_words
+from mistakebound.lab.results_page import theorems_in_words
 from mistakebound.viz.chart import LIGHT
 from mistakebound.viz.text_chart import text_chart
 
@@ -35,6 +36,8 @@ def show(result: Result, *, drawn: bool) -> None:
     console.print()
     for name, words in (("Claim", result.claim), ("Setting", result.setting)):
         console.print(hanging(f"{name}:", words))
+    if result.theorems:
+        console.print(hanging("Theorems:", theorems_in_words(result)))
     console.print()
     if result.charts:
         show_chart(console, result, drawn=drawn)
@@ -89,8 +92,7 @@ def lines_of(rows: Rows) -> list[str]:
         cells = [escaped(cell(row[place])) for row in rows.rows]
         width = max(map(len, [*name.split(), *cells]), default=1)
         head = wrap(name, width)
-        words = any(isinstance(row[place], str) for row in rows.rows)
-        columns.append([each.ljust(width) if words else each.rjust(width) for each in (*head, *cells)])
+        columns.append([each.ljust(width) if has_words(rows, place) else each.rjust(width) for each in (*head, *cells)])
     tallest = max(len(column) for column in columns)
     padded = [[" " * len(column[0])] * (tallest - len(column)) + column for column in columns]
     lines = ["  " + "  ".join(line).rstrip() for line in zip(*padded, strict=True)]

@@ -280,6 +280,7 @@ def explanation_as_json(found: Explanation, top: int) -> str:
         return json_of(as_object | of | {"features": features, "rest": rest})
     terms = [
         {"term": t.name, "features": list(t.features), "value": t.value, "adds": t.adds, "by_member": t.by_member}
+        | ({} if (original := found.in_table(t)) is None else {"in_table": original})
         for t in listed
     ]
     members = [each._asdict() for each in found.members]

@@ -155,14 +155,19 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: Learner | 
 
 
 class OutputFile(click.Path):
-    """The type of a file that is written at the end. A file that cannot be written is refused at the start."""
+    """The type of a file that is written at the end. A file that cannot be written is refused at the start.
 
-    def __init__(self, *, replaced: bool = False) -> None:
-        super().__init__(dir_okay=False, writable=True, allow_dash=not replaced)
+    Without ``dash``, "-" is refused: the file cannot be standard output.
+    """
+
+    def __init__(self, *, replaced: bool = False, dash: bool = True) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=dash and not replaced)
         self.replaced = replaced  # by a new file, once that is complete
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path; fail if it cannot be written."""
+        if value == "-" and not self.allow_dash:
+            self.fail("- (standard output) is not possible here: choose the name of a file", param, ctx)
         folder = os.path.dirname(os.path.abspath(value))
         if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
             self.fail(f"{value}: the folder {folder} does not exist, or is not writable", param, ctx)

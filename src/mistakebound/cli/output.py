@@ -94,7 +94,7 @@ def as_flag(named: Option) -> str:
     if isinstance(named.value, list):
         more = " ..." if len(named.value) > MOST_IGNORED else ""
         return " ".join(f"{word} {quote(name)}" for name in named.value[:MOST_IGNORED]) + more
-    return word if named.value is None or named.value is True else f"{word} {named.value}"
+    return word if named.value is None or named.value is True else f"{word} {quote(str(named.value))}"
 
 
 def flag(name: str) -> str:
@@ -147,12 +147,8 @@ def output_file(path: str | None) -> Iterator[Any]:
     if path is None:
         yield None
         return
-    new = click.open_file(path, "w")
-    try:
+    with add_file_name(path), click.open_file(path, "w") as new:  # standard output stays open
         yield new
-    finally:
-        with add_file_name(path), new:  # closing writes the rest of the text; standard output stays open
-            pass
 
 
 def files_as_text(files: Mapping[str, str | None]) -> list[str]:

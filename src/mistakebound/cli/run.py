@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     help="Write what was predicted in each round before learning: label, probability of the "
     "positive label (if the learner has it) and score, separated by tabs.",
 )
-@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the run.")
+@click.option("--report", type=OutputFile(dash=False), metavar="FILE.html", help="Write an HTML page about the run.")
 @click.option(
     "--certificate",
     "certificate_to",

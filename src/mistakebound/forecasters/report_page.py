@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mistakebound._support.text import escaped, many
+from mistakebound.forecasters.verdict import evidence_of
 from mistakebound.viz.forecaster_charts import forecaster_charts
 from mistakebound.viz.page import cards, charts, facts, listing, page, paragraph, section, table, text, versions, write
 from mistakebound.viz.probability_charts import reliability_chart
@@ -142,7 +143,7 @@ def pairwise(report: Report) -> str:
 
 def difference_cell(value: float, *, clear: bool) -> str:
     """Return a difference, in bold if it is clear."""
-    return f'<b class="{"holds" if value < 0 else "fails"}">{value:+.4f}</b>' if clear else f"{value:+.4f}"
+    return f'<b class="{"holds" if value < 0 else "fails"}">{value:+.5f}</b>' if clear else f"{value:+.5f}"
 
 
 def line_of(each: Forecaster) -> tuple[str, ...]:
@@ -168,11 +169,12 @@ def pairs(report: Report) -> str:
 
 def pair_line(pair: Pair) -> tuple[str, ...]:
     """Return a line of the table of pairs."""
-    verdict = f"evidence {pair.evidence:.3g} of {pair.enough:.3g}"
+    verdict = evidence_of(pair)
     if pair.clear_since is not None:
         verdict = f'<b class="holds">clear since round {pair.clear_since:,}</b>'
     numbers_ = (f"{value:+.5f}" for value in (pair.difference, pair.low, pair.high))
-    return text(pair.better), text(pair.worse), *numbers_, verdict, f"{len(pair.rounds):,}", digits(pair.log_difference)
+    log_score = "" if math.isnan(pair.log_difference) else f"{pair.log_difference:+.5f}".replace("inf", "∞")
+    return text(pair.better), text(pair.worse), *numbers_, verdict, f"{len(pair.rounds):,}", log_score
 
 
 def data(report: Report) -> str:

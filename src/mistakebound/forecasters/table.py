@@ -9,9 +9,10 @@ import numpy as np
 
 from mistakebound.data.columns import columns_with
 from mistakebound.data.tables import is_number
-from mistakebound.errors import OptionError, StreamError, setting
+from mistakebound.errors import OptionError, StreamError, message_text, setting
 from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive, one_hot
 from mistakebound.experts.comparison.class_columns import class_columns, distinct, grouped
+from mistakebound.experts.comparison.roles import role_name, why_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,8 @@ def class_table(frame: Frame, outcome: str, forecasters: Sequence[str], classes:
     for column in (each for name in forecasters or groups for each in groups.get(name, ())):
         frame.column(column)
     found = class_columns(frame, others, forecasters, known)
-    left = tuple(note.removeprefix("not experts: ").removeprefix("not experts, because ") for note in found.notes)
+    notes = map(message_text, found.notes)
+    left = tuple(note.removeprefix("not experts: ").removeprefix("not experts, because ") for note in notes)
     forecasts = {name: found.table[:, place] for place, name in enumerate(found.names)}
     return ForecastTable(frame, forecasts, frame.texts(outcome), left, tuple(known))
 
@@ -139,7 +141,7 @@ def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tup
 
 
 def fault_of(frame: Frame, name: str) -> str:
-    """Return why a column is not a forecast, from its first bad row; "" if all its values are probabilities."""
+    """Return why a column is not a forecast, from its first bad row; "" if all its values can be probabilities."""
     if name in frame.words:
         row, word = next((row, word) for row, word in enumerate(frame.words[name]) if not is_number(word))
         return f"{frame.where(row)}: {word!r} is not a number"
@@ -148,7 +150,7 @@ def fault_of(frame: Frame, name: str) -> str:
         return "it is empty"
     outside = (values < 0) | (values > 1)
     if not outside.any():
-        return ""
+        return why_id(role_name(name, frame), values, np.zeros(0))
     row = int(np.argmax(outside))
     return f"{frame.where(row)}: {values[row]:g} is not a probability"
 

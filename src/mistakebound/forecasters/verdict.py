@@ -294,6 +294,14 @@ class Report:
         return json.dumps(finite(data))
 
 
+def evidence_of(pair: Pair) -> str:
+    """Return the evidence for a pair, and how much is enough, in words."""
+    found, enough = (
+        f"{value:,.0f}" if 100 <= value < 1e15 else f"{value:.3g}" for value in (pair.evidence, pair.enough)
+    )
+    return f"evidence {found} of {enough}"
+
+
 def sentence(pair: Pair, confidence: str) -> str:
     """Return the result for a pair in words."""
     interval = (
@@ -303,6 +311,5 @@ def sentence(pair: Pair, confidence: str) -> str:
     if pair.clear_since is not None:
         result = f"{better} is better than {worse}: {interval}, clear since round {pair.clear_since:,}"
     else:
-        evidence = f"not yet clear (evidence {pair.evidence:.3g} of {pair.enough:.3g})"
-        result = f"{better} or {worse}? {interval}, {evidence}"
+        result = f"{better} or {worse}? {interval}, not yet clear ({evidence_of(pair)})"
     return f"{result}; the log score ranks them the other way" if pair.log_difference > 0 else result

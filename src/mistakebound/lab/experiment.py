@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import did_you_mean, many
 from mistakebound.errors import InputError
+from mistakebound.lab.sizes import checked, range_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.certificates.regret_certificate import RegretCertificate
+    from mistakebound.lab.sizes import Size, Together
     from mistakebound.viz.chart import Chart
-
-
-LARGEST = 10_000_000
-"""The largest size: beyond it, an experiment does not fit into the memory of most machines."""
 
 
 class Check(NamedTuple):
@@ -114,11 +112,20 @@ class Experiment:
     function: Callable[..., Findings] = field(repr=False)
     quick: Mapping[str, Any] = field(default_factory=dict)
     """Sizes at which the experiment takes well below a second; empty if the default ones do."""
+    sizes: Mapping[str, Size] = field(default_factory=dict)
+    """The ranges of its sizes."""
+    together: Sequence[Together] = ()
+    """What the sizes must satisfy together."""
 
     @property
     def defaults(self) -> dict[str, Any]:
         """The parameters with their defaults."""
         return {name: each.default for name, each in inspect.signature(self.function).parameters.items()}
+
+    @property
+    def ranges(self) -> dict[str, Size]:
+        """The range of each parameter."""
+        return {name: range_of(name, self.sizes) for name in self.defaults}
 
     @property
     def summary(self) -> str:
@@ -128,26 +135,19 @@ class Experiment:
     def to_dict(self) -> dict[str, Any]:
         """Return what is known before the experiment is run."""
         names = ("name", "title", "claim", "setting", "theorems")
-        return {name: getattr(self, name) for name in names} | {"sizes": self.defaults, "quick": dict(self.quick)}
+        data = {name: getattr(self, name) for name in names} | {"sizes": self.defaults, "quick": dict(self.quick)}
+        data["ranges"] = {name: [each.least, each.most] for name, each in self.ranges.items()}
+        return data | {"together": [each.statement for each in self.together]}
 
     def run(self, **sizes: Any) -> Result:
         """Measure the claim, with other sizes than the default ones if they are passed."""
         defaults = self.defaults
-        for name, value in sizes.items():
+        for name in sizes:
             if name not in defaults:
                 known = f"its sizes are {', '.join(defaults)}"
                 message = f"{self.name} has no size {name!r}{did_you_mean(name, list(defaults))}; {known}"
                 raise InputError(message)
-            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-                message = f"{name} must be a number, got {value!r}"
-                raise InputError(message)
-            if isinstance(defaults[name], int) and not float(value).is_integer():
-                message = f"{name} must be a whole number, got {value!r}"
-                raise InputError(message)
-            if name != "seed" and float(value) > LARGEST:
-                message = f"{name} must be at most {LARGEST:,}, got {value!r}"
-                raise InputError(message)
-        used = {name: type(default)(sizes.get(name, default)) for name, default in defaults.items()}
+        used = checked(defaults, sizes, self.sizes, self.together)
         start = time.perf_counter()
         found = self.function(**used)
         seconds = time.perf_counter() - start
@@ -165,11 +165,18 @@ def experiment(
     setting: str,
     theorems: Sequence[str] = (),
     quick: Mapping[str, Any] | None = None,
+    sizes: Mapping[str, Size] | None = None,
+    together: Sequence[Together] = (),
 ) -> Callable[[Callable[..., Findings]], Experiment]:
-    """Make an experiment of a function whose parameters are sizes and a seed."""
+    """Make an experiment of a function whose parameters are sizes and a seed.
+
+    ``sizes`` are the ranges of the sizes, and ``together`` conditions on several of them. Without a range, a size is at
+    most ten million.
+    """
 
     def made(function: Callable[..., Findings]) -> Experiment:
-        return Experiment(name, title, claim, setting, tuple(theorems), function, dict(quick or {}))
+        own = dict(quick or {}), dict(sizes or {}), tuple(together)
+        return Experiment(name, title, claim, setting, tuple(theorems), function, *own)
 
     return made
 
@@ -209,6 +216,16 @@ def doublings(least: int, most: int, factor: int = 2) -> list[int]:
     while found[-1] // factor >= least:
         found.append(found[-1] // factor)
     return found[::-1]
+
+
+def has_words(table: Table, place: int) -> bool:
+    """Return whether a column of a table has words; a dash, for a number that does not exist, is not a word.
+
+    >>> table = Table("Bounds", ("who", "bound"), [("we", 2.5), ("they", "–")])
+    >>> has_words(table, 0), has_words(table, 1)
+    (True, False)
+    """
+    return any(isinstance(row[place], str) and row[place] != cell(None) for row in table.rows)
 
 
 def cell(value: Any) -> str:

@@ -12,6 +12,7 @@ from mistakebound.theorems import EXPERT_THEOREMS, Witness
 from mistakebound.theorems.base import indicator
 from mistakebound.theorems.potential import Potential, follow, perceptron_quantities, winnow_quantities
 from mistakebound.viz.chart import Level
+from mistakebound.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +37,11 @@ def perceptron(stream: Stream) -> Followed:
     witness = Witness(u, margin=stream.margin)
     norm, grows = found = follow(learner.run(*stream), "perceptron-agnostic", witness, perceptron_quantities(u))
     certificate = learner.certify("novikoff", comparator=u, X=stream.X, y=stream.y)
+    colour = colour_of("Perceptron")
     at, line = norm.line_to(certificate.bound)
-    root = measured("‖z‖", norm.mistakes, np.sqrt(norm.values).tolist(), 0)
-    marks = [root, bound("‖z‖ at most (lemma)", at, np.sqrt(line).tolist(), 0)]
-    return Followed(found, certificate, [*marks, *_lines(grows, "u·z", "least", certificate.bound, 1)])
+    root = measured("‖z‖", norm.mistakes, np.sqrt(norm.values).tolist(), colour)
+    marks = [root, bound("‖z‖ at most (lemma)", at, np.sqrt(line).tolist(), colour)]
+    return Followed(found, certificate, [*marks, *_lines(grows, "u·z", "least", certificate.bound, 5)])
 
 
 def winnow(stream: Stream) -> Followed:
@@ -50,7 +52,7 @@ def winnow(stream: Stream) -> Followed:
     quantities = winnow_quantities(u, ledger.rule.parameter)
     found = follow(ledger, "winnow-fixed-rate", Witness(u, margin=1 / k), quantities)
     certificate = learner.certify("winnow-fixed-rate", comparator=u, X=stream.X, y=stream.y)
-    return Followed(found, certificate, _lines(found[0], "RE(u‖w)", "most", certificate.bound))
+    return Followed(found, certificate, _lines(found[0], "RE(u‖w)", "most", certificate.bound, colour_of("Winnow")))
 
 
 def majority(stream: Stream) -> Followed:
@@ -58,14 +60,16 @@ def majority(stream: Stream) -> Followed:
     learner = mb.experts.WeightedMajority(0.5)
     found, certificate = follow_weights(learner, stream.X, stream.y), learner.certify()
     best = Level(
-        "best expert's weight at the end", learner.beta ** float(learner.ledger_.expert_mistakes.min()), colour=2
+        "best expert's weight at the end", learner.beta ** float(learner.ledger_.expert_mistakes.min()), colour=5
     )
-    return Followed([found], certificate, [*_lines(found, "W", "most", certificate.bound, factors=True), best])
+    return Followed(
+        [found],
+        certificate,
+        [*_lines(found, "W", "most", certificate.bound, colour_of("Weighted Majority"), factors=True), best],
+    )
 
 
-def _lines(
-    found: Potential, name: str, limit: str, most: float, colour: int = 0, *, factors: bool = False
-) -> list[Line]:
+def _lines(found: Potential, name: str, limit: str, most: float, colour: int, *, factors: bool = False) -> list[Line]:
     line = found.line_to(most, factors=factors)
     return [
         measured(name, found.mistakes, found.values, colour),

@@ -10,7 +10,7 @@ import numpy as np
 
 import mistakebound as mb
 from mistakebound._support.text import many
-from mistakebound.lab.experiment import cell
+from mistakebound.lab.experiment import cell, has_words
 from mistakebound.viz import page as html
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ MOST_CHECKS = 8
 """If there are more checks, those that hold are folded."""
 
 
+ONLY_HERE = "They hold on these streams, for this seed; the proofs of the theorems are in docs/theory.md."
+
+
 def results_page(results: Sequence[Result], command: str = "") -> str:
     """Return a page with a list of the experiments, and a section for each of them."""
     failed = [result for result in results if not result.holds]
@@ -32,9 +35,9 @@ def results_page(results: Sequence[Result], command: str = "") -> str:
         headline = results[0].title
         lead = verdict(results[0])
     else:
-        headline = f"{many(len(results), 'experiment')}: {'every claim holds' if not failed else 'a claim fails'}"
+        headline = f"{many(len(results), 'experiment')}: {'no claim is refuted' if not failed else 'a claim fails'}"
         names = ", ".join(result.name for result in failed)
-        lead = escape(f"These fail: {names}." if failed else f"All {checks} checks hold.")
+        lead = escape(f"These fail: {names}." if failed else f"All {checks} checks hold. {ONLY_HERE}")
     sections = [] if len(results) == 1 else [contents(results)]
     sections += [section_of(result, alone=len(results) == 1) for result in results]
     made_by = {"mistakebound": mb.__version__, "Python": platform.python_version(), "numpy": np.__version__}
@@ -72,11 +75,12 @@ def section_of(result: Result, *, alone: bool) -> str:
         f"<p>{verdict(result)}</p>" if not alone else "",
         _part("Claim", result.claim),
         _part("Setting", result.setting),
+        _part("Theorems", theorems_in_words(result)),
         _part("Result", result.conclusion),
         html.charts(result.charts),
         "\n".join(map(_table, result.tables)),
         _checks(result),
-        f"<pre>{escape(result.command)}</pre>",
+        html.command_line(result.command),
         '<p><a href="#contents">contents</a></p>' if not alone else "",
         anchor=result.name,
     )
@@ -86,9 +90,14 @@ def _part(name: str, words: str) -> str:
     return f"<p><b>{name}.</b> {escape(words)}</p>" if words else ""
 
 
+def theorems_in_words(result: Result) -> str:
+    """Return the ids of the theorems of an experiment, and where their proofs are."""
+    return f"{', '.join(result.theorems)}; their proofs are in docs/theory.md." if result.theorems else ""
+
+
 def _table(table: Table) -> str:
     head = [escape(name) for name in table.columns]
-    words = [column for column in range(len(head)) if any(isinstance(row[column], str) for row in table.rows)]
+    words = [column for column in range(len(head)) if has_words(table, column)]
     lines = [[escape(cell(value)) for value in row] for row in table.rows]
     drawn = html.table(head, lines, words=words)
     if len(table.rows) <= MOST_ROWS:

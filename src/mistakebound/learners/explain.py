@@ -49,15 +49,7 @@ def explain_one(learner: Learner, x: Any, *, top: int | None = None, label: Any 
     The terms of a linear learner are those of its features. A panel also has terms of pairs and triples of features, of
     a constant, and of the previous labels; their sum is its logit. See docs/theory.md, "What adds to a prediction".
 
-    Parameters
-    ----------
-    x
-        One example, as for ``predict_one``.
-    top : int, optional
-        Only the largest terms, and one more for the sum of the others. By default, all terms.
-    label : optional
-        Of a panel or a multiclass Perceptron: the label whose logit or score is explained. By default, the positive
-        label; of several classes, the predicted one.
+    The parameters are those of ``Learner.explain_one``.
 
     Examples
     --------
@@ -113,13 +105,7 @@ def feature_weights(learner: Learner, *, top: int | None = None, label: Any = No
     panel is what it adds to the logit of an example that has only this feature, with its largest absolute value so far.
     Pairs and triples have no weights, because they have no names before they occur in an example.
 
-    Parameters
-    ----------
-    top : int, optional
-        How many features; by default, all of them.
-    label : optional
-        Of a panel or a multiclass Perceptron: the label whose weights they are. By default, the positive label; of
-        several classes, it is needed.
+    The parameters are those of ``Learner.feature_weights``.
 
     Examples
     --------

@@ -79,6 +79,10 @@ class Explanation:
         """The score, if the learner has probabilities: ln(p/(1 − p)) of the label ``of``."""
         return None if self.probability is None else self.score
 
+    def in_table(self, term: Term) -> float | None:
+        """Return the number in the table of a term whose value was scaled; None for a term with the same value."""
+        return unscaled(term.value) if self.scaled and term.value is not None and is_scaled(term) else None
+
     def largest(self, count: int | None) -> Explanation:
         """Return a copy with the ``count`` largest terms, and one term for the sum of the others."""
         if count is None or count >= len(self.terms):
@@ -98,8 +102,10 @@ class Explanation:
         lines.append(f"{'adds':>14} {'value':>12} " + (f"{'weight':>14}  feature" if weights else " feature"))
         for term in self.terms:
             weight = f"{number(term.weight):>14} " if weights else ""
-            lines.append(f"{term.adds:>14.6g} {number(term.value):>12} {weight} {escaped(term.name)}")
-        if self.scaled and any(is_scaled(term) for term in self.terms):
+            original = self.in_table(term)
+            here = "" if original is None else f" ({original:,.12g} in the table)"
+            lines.append(f"{term.adds:>14.6g} {number(term.value):>12} {weight} {escaped(term.name)}{here}")
+        if any(self.in_table(term) is not None for term in self.terms):
             lines.append("(value: numbers above 2 are scaled; 4 becomes 3, 8 becomes 4, 1,024 becomes 11)")
         if any(term.name == UNIFORM for term in self.terms):
             lines.append(f"{UNIFORM}: the logit of 1/{self.classes}, the probability of each label without evidence")
@@ -138,6 +144,16 @@ class Explanation:
 def is_scaled(term: Term) -> bool:
     """Return whether a term is a number of a table that is not shown as it is; names of other cells contain "="."""
     return term.value is not None and abs(term.value) > LARGEST_PLAIN and "=" not in term.name
+
+
+def unscaled(value: float) -> float:
+    """Return the number of a table that was scaled to ``value``.
+
+    >>> [unscaled(value) for value in (3.0, 3.5, -4.0, 11.0)]
+    [4.0, 6.0, -8.0, 1024.0]
+    """
+    exponent = math.floor(abs(value)) - 1
+    return math.copysign(math.ldexp(abs(value) - exponent, exponent), value)
 
 
 def number(value: float | None) -> str:

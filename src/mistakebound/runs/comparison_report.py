@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mistakebound._support.text import escaped, many, share, size
+from mistakebound._support.text import escaped, many, percent, share, size
 from mistakebound.certificates.certificate import rounded_up
 from mistakebound.learners.panel import Panel
 from mistakebound.runs.panel_facts import panel_facts
@@ -123,7 +123,7 @@ def line_of(each: Contender, *, certified: bool) -> tuple[str, ...]:
         text(each.name),
         f"{curve.mistakes:,}",
         share(curve.mistakes, curve.rounds),
-        f"{100 * curve.late_rate():.3g} %",
+        percent(curve.late_rate()),
         f"{each.seconds:.3f}",
         "–" if each.bound is None else rounded_up(each.bound),
         *status,

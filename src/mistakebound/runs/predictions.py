@@ -19,11 +19,12 @@ from mistakebound.learners.sklearn import probabilities as probabilities_of_scor
 from mistakebound.rules.panel_members import EVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
     from typing import IO
 
     from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound.data.reader import ReadReport
     from mistakebound.data.remarks import Remark
     from mistakebound.learners.multilabel import MultilabelPanel
     from mistakebound.learners.prediction import PredictedPart
@@ -212,22 +213,14 @@ def predict(
     if probabilities and not rule.log_odds:
         reason = f" is not valid: {rule.id} predicts no probabilities"
         raise OptionError(Option("probabilities", "probabilities"), reason)
-    rounds = unknown = 0
     reader = learner.open_stream(source, labels_needed=False, warn=False)
-    with predictions_file(to) as out:
-        table = writer(out.file, lineterminator="\n")
-        if csv:
-            table.writerow(header(learner, scores=scores, probabilities=probabilities))
-        for part in learner.predicted_parts(reader):
-            rounds += len(part.labels)
-            unknown += part.unknown
-            columns = columns_of(learner, part, scores=scores, probabilities=probabilities)
-            if csv:
-                table.writerows(zip(*columns, strict=True))
-            else:
-                out.file.writelines(in_tabs(*columns))
-            out.file.flush()
-    return Predicted(rounds, unknown, reader.report.remarks)
+    parts = (
+        (len(part.labels), part.unknown, columns_of(learner, part, scores=scores, probabilities=probabilities))
+        for part in learner.predicted_parts(reader)
+    )
+    rows = ((rounds, unknown, zip(*columns, strict=True)) for rounds, unknown, columns in parts)
+    names = header(learner, scores=scores, probabilities=probabilities)
+    return _write(to, names, rows, reader.report, csv=csv)
 
 
 def predict_sets(
@@ -244,25 +237,45 @@ def predict_sets(
     The parameters are those of ``predict``. With ``scores``, each label of the learner with its probability follows. In
     CSV, and with ``probabilities``, the probabilities have a column each.
     """
-    rounds = unknown = 0
     names = list(label_lines(learner.panels))
     reader = learner.reading_panel.open_stream(source, labels_needed=False, warn=False)
+
+    def cells(chances: list[float]) -> list[str]:
+        found = [",".join(name for name, p in zip(names, chances, strict=True) if p > EVEN)]
+        if probabilities or (scores and csv):
+            found += [f"{p:.6g}" for p in chances]
+        elif scores:
+            found += [f"{name}:{p:.6g}" for name, p in zip(names, chances, strict=True)]
+        return found
+
+    rows = (
+        (len(chances), unknown, map(cells, chances.tolist()))
+        for chances, unknown in learner.probabilities_of_parts(reader)
+    )
+    columns = ["prediction", *(f"p({name})" for name in names if scores or probabilities)]
+    return _write(to, columns, rows, reader.report, csv=csv)
+
+
+def _write(
+    to: str | PathLike[str] | IO[str],
+    names: Sequence[str],
+    parts: Iterable[tuple[int, int, Iterable[Sequence[str]]]],
+    report: ReadReport,
+    *,
+    csv: bool,
+) -> Predicted:
+    """Write the rows of each part, given as (rounds, rounds without a known feature, rows); CSV begins with names."""
+    rounds = unknown = 0
     with predictions_file(to) as out:
         table = writer(out.file, lineterminator="\n")
         if csv:
-            table.writerow(["prediction", *(f"p({name})" for name in names if scores or probabilities)])
-        for chances, unknown_here in learner.probabilities_of_parts(reader):
-            rounds += len(chances)
+            table.writerow(names)
+        for here, unknown_here, rows in parts:
+            rounds += here
             unknown += unknown_here
-            for row in chances.tolist():
-                found = [",".join(name for name, p in zip(names, row, strict=True) if p > EVEN)]
-                if probabilities or (scores and csv):
-                    found += [f"{p:.6g}" for p in row]
-                elif scores:
-                    found += [f"{name}:{p:.6g}" for name, p in zip(names, row, strict=True)]
-                if csv:
-                    table.writerow(found)
-                else:
-                    out.file.write("\t".join(found) + "\n")
+            if csv:
+                table.writerows(rows)
+            else:
+                out.file.writelines("\t".join(row) + "\n" for row in rows)
             out.file.flush()
-    return Predicted(rounds, unknown, reader.report.remarks)
+    return Predicted(rounds, unknown, report.remarks)

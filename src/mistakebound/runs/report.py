@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from mistakebound._support.text import escaped, many, share
+from mistakebound._support.text import escaped, many, percent, share
 from mistakebound.certificates.certificate import rounded_up
 from mistakebound.learners.panel import Panel
 from mistakebound.runs import class_section, report_sections
@@ -126,7 +126,7 @@ def numbers(result: RunResult) -> str:
     ledger, rounds = result.ledger, result.rounds
     shown = {"mistakes": f"{result.mistakes:,}", "of the examples": share(result.mistakes, rounds)}
     if result.curve is not None and rounds >= FEWEST:
-        shown["in the second half"] = f"{100 * result.curve.late_rate():.3g} %"
+        shown["in the second half"] = percent(result.curve.late_rate())
     shown[f"always predicting {escaped(result.majority)}"] = share(result.majority_mistakes, rounds)
     if (answers := ledger.answers) is not None:
         shown["rounds with a prediction"] = share(answers.answered, answers.answered + answers.abstentions)
@@ -135,7 +135,7 @@ def numbers(result: RunResult) -> str:
         measures = ledger.measures
         shown["log loss"] = f"{measures.log_loss:.4f}"
         if not ledger.several:
-            shown["AUC"] = f"{measures.auc:.4f}"
+            shown["AUC"] = class_section.shown(measures.auc) or "–"
     if (known := bound_of(result)) is not None and known.bound < rounds:
         shown["bound on the mistakes"] = rounded_up(known.bound)
     return cards(shown)

@@ -14,7 +14,7 @@ from mistakebound.runs.class_section import shown
 from mistakebound.runs.progress import size_of
 from mistakebound.viz.mistake_charts import leadership_chart
 from mistakebound.viz.page import bar_table, charts, facts, paragraph, section, table, text
-from mistakebound.viz.probability_charts import calibration_chart, roc_chart, threshold_chart
+from mistakebound.viz.probability_charts import auc_in_words, calibration_chart, roc_chart, threshold_chart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,13 +47,20 @@ def certificate(found: Certificate) -> str:
     """Return the certificate in words, with its premises."""
     status = found.status.replace(" ", "-")
     verdict = f'<b class="{status}">{escape(found.status)}</b> on the {escape(found.scope)}'
-    details = "".join(f"<li>{text(line)}</li>" for line in found.details())
+    details = "".join(f"<li>{_detail(line)}</li>" for line in found.details())
     return section(
         "Certificate",
         f"<p>{verdict}: {text(found.meaning())}</p>",
         paragraph(MEANINGS.get(found.status, "")),
-        f"<ul>{details}</ul>",
+        f'<ul class="checks">{details}</ul>',
     )
+
+
+def _detail(line: str) -> str:
+    """Return a line of a certificate; the sign of a premise that holds or fails stands before it."""
+    sign, _, words = line.partition(" ")
+    kind = {"✓": "holds", "✗": "fails"}.get(sign)
+    return f'<b class="{kind}">{sign}</b>{text(words)}' if kind else f"<b></b>{text(line)}"
 
 
 def confusion(result: RunResult) -> str:
@@ -95,7 +102,7 @@ def probabilities(ledger: Ledger, rounds: int) -> str:
     used = getattr(ledger.rule, "cut", 0.5)
     drawn = [
         calibration_chart(measures.calibration(), positive),
-        roc_chart({f"AUC {measures.auc:.4f}": measures.roc()}),
+        roc_chart({auc_in_words(measures.auc): measures.roc()}),
         threshold_chart(measures, used),
     ]
     lines = [
@@ -113,7 +120,9 @@ def probabilities(ledger: Ledger, rounds: int) -> str:
         f"{positive} is predicted if its probability is at least the threshold. Each probability was predicted before "
         f"its label was read.{whose}"
     )
-    single = table(("measure", "value"), ((name, f"{value:.4f}") for name, value in values.items()), numbers_from=1)
+    single = table(
+        ("measure", "value"), ((name, shown(value) or "–") for name, value in values.items()), numbers_from=1
+    )
     return section("Probabilities", charts(drawn), single, "<h3>By threshold</h3>", table(head, lines), paragraph(key))
 
 
@@ -134,7 +143,7 @@ def members(panel: Mapping[str, Any], rounds: int) -> list[str]:
         )
         for each in ranked
     )
-    listed = table(("member", "log loss", "mistakes", "", "weight", "leads since"), lines, numbers_from=1)
+    listed = table(("member", "log loss", "mistakes", "rate", "weight", "leads since"), lines, numbers_from=1)
     changes = [(each["round"], each["member"]) for each in panel["leaders"]]
     key = paragraph("The leader is the member with the least log loss so far.") if changes else ""
     drawn = charts([leadership_chart(changes, rounds, title="Leader over time")] if changes else [])
@@ -144,9 +153,11 @@ def members(panel: Mapping[str, Any], rounds: int) -> list[str]:
         numbers_from=1,
     )
     seen = " in the rounds of labels that had occurred before" if panel["first_seen"] else ""
+    overrides = panel["overrides"]
+    guard = f"did not follow the mixture in {many(overrides, 'round')}" if overrides else "always followed the mixture"
     losses = (
         f"The log loss of the mixture is {panel['log_loss']:.4f}{seen}; the theorem bayes-mixture allows "
-        f"{panel['log_loss_bound']:.4f}. The guard did not follow the mixture in {many(panel['overrides'], 'round')}."
+        f"{panel['log_loss_bound']:.4f}. The guard {guard}."
     )
     return [section("Members of the panel", listed, drawn, key), section("Bounds", bounds, paragraph(losses))]
 
@@ -158,7 +169,10 @@ def weights(result: RunResult) -> str:
         return ""
     if not result.ledger.several:
         negative, positive = (escaped(label) for label in result.ledger.classes)
-        key = f"A feature with a positive weight makes {positive} more likely, one with a negative weight {negative}."
+        key = (
+            f"A feature with a positive weight makes the label {positive} more likely, and one with a negative weight "
+            f"the label {negative}."
+        )
         return section("Largest weights", bar_table(("feature", "weight"), largest(result, TOP)), paragraph(key))
     counts = result.labels or {}
     labels = sorted(explained_labels(learner), key=lambda label: -counts.get(label, 0))[:MOST_LABELS]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ROUNDING = 1e-5
 """Relative error that z in float32 may leave in a step."""
 
+WITH_POTENTIAL = ("perceptron", "normalized-winnow")
+"""The rules whose proof follows a potential that can be drawn."""
+
 
 class Quantity(NamedTuple):
     """What an inequality of a lemma limits: from above (≤) or from below (≥), as a function of z."""
@@ -94,23 +97,29 @@ def potentials_of(ledger: Ledger, comparator: Any, margin: float) -> dict[str, P
 
     The comparator of normalised Winnow is divided by its sum.
     """
+    rule = ledger.rule.id
+    if rule not in WITH_POTENTIAL:
+        raise ValueError(_no_potential(rule))
     u = np.asarray(comparator, np.float64)
     if u.shape != (ledger.n,) or not np.isfinite(u).all():
         message = f"the comparator must have a number for each of the {many(ledger.n, 'feature')}"
         raise ValueError(message)
-    if ledger.rule.id == "perceptron":
+    if rule == "perceptron":
         quantities = dict(zip(("‖z‖²", "u·z"), perceptron_quantities(u), strict=True))
         found = follow(ledger, "perceptron-agnostic", Witness(u, margin=margin), [*quantities.values()])
-    elif ledger.rule.id == "normalized-winnow" and (u >= 0).all() and u.any():
+    elif (u >= 0).all() and u.any():
         share, eta = u / u.sum(), ledger.rule.parameter
         quantities = dict(zip(("RE(u‖w)",), winnow_quantities(share, eta), strict=True))
         witness = Witness(share, margin=margin / float(u.sum()))
         found = follow(ledger, "winnow-agnostic", witness, [*quantities.values()])
     else:
-        which = "a potential is drawn for a Perceptron, and for a NormalizedWinnow with a comparator u ≥ 0"
-        message = f"{which}, not for {ledger.rule.id}"
-        raise ValueError(message)
+        raise ValueError(_no_potential(f"{rule} with this comparator"))
     return dict(zip(quantities, found, strict=True))
+
+
+def _no_potential(what: str) -> str:
+    which = "a potential is drawn for a Perceptron, and for a NormalizedWinnow with a comparator u ≥ 0"
+    return f"{which}, not for {what}"
 
 
 def follow(ledger: Ledger, theorem: str, witness: Witness, quantities: Sequence[Quantity]) -> list[Potential]:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from mistakebound.viz.colours import assigned
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -20,13 +22,17 @@ DARK = ("#5cb8f0", "#ff9d57", "#4fd1a5", "#ee9ccb", "#e3c04f", "#b0a6ff", "#c3ca
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its label, its scale, its limits (None: as far as the marks reach), and its ticks (empty: chosen)."""
+    """An axis: its label, its scale, its limits (None: as far as the marks reach), and its ticks (empty: chosen).
+
+    ``whole`` is whether it has counts, so that chosen ticks are whole numbers.
+    """
 
     label: str
     scale: Scale = "linear"
     low: float | None = None
     high: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Line:
     Attributes
     ----------
     colour : int, optional
-        The number of a colour; by default the next one that is free.
+        The number of a colour; by default that of the learner with this name, or one that is free.
     dashed : bool
         Whether it is dashed, as bounds are.
     step : bool
@@ -116,17 +122,12 @@ class Chart:
 
 
 def coloured(chart: Chart) -> Iterator[tuple[Mark, int | None]]:
-    """Yield each mark with the number of its colour; None is grey, for guides."""
-    free = 0
-    for mark in chart.marks:
-        if isinstance(mark, (Line, Level)) and mark.guide:
-            yield mark, None
-        elif mark.colour is None:
-            yield mark, free
-            free += 1
-        else:
-            yield mark, mark.colour
-            free = max(free, mark.colour + 1)
+    """Yield each mark with the number of its colour: that of its learner, or a free one. None is grey, for guides."""
+    guides = [isinstance(mark, (Line, Level)) and mark.guide for mark in chart.marks]
+    shown = [mark for mark, guide in zip(chart.marks, guides, strict=True) if not guide]
+    numbers = iter(assigned([mark.name for mark in shown], [mark.colour for mark in shown]))
+    for mark, guide in zip(chart.marks, guides, strict=True):
+        yield mark, None if guide else next(numbers)
 
 
 def position(value: float, scale: Scale) -> float:
@@ -177,5 +178,5 @@ def _limits(axis: Axis, values: Sequence[float], space: float) -> tuple[float, f
         far = (high / low) ** space
         return low if axis.low is not None else low / far, high if axis.high is not None else high * far
     margin = (high - low) * space
-    below = low if axis.low is not None or 0 <= low <= margin else low - margin
+    below = low if axis.low is not None else 0.0 if 0 <= low <= margin else low - margin
     return below, high if axis.high is not None else high + margin

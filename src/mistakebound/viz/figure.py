@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timezone
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.viz.chart import DARK, LIGHT, LINEAR_UP_TO, Band, Boxes, Chart, Level, Line, coloured, limits
@@ -22,6 +24,10 @@ DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)))
 HIGH, WIDE = 4.5, 8.0
 LABEL = 0.042
 """Least distance of two labels at the ends of lines, as a share of the height of the chart."""
+LETTERS = 10
+"""Letters of a title for each inch of a chart."""
+BESIDE, WITHIN, MANY = 34, 50, 9
+"""Letters in a line of a legend beside a chart, and in it. More names than the last number have one line each."""
 
 
 def draw(charts: Chart | Sequence[Chart], *, dark: bool = False, columns: int = 1) -> Any:
@@ -44,7 +50,7 @@ def draw(charts: Chart | Sequence[Chart], *, dark: bool = False, columns: int = 
     height = max(_height(chart, columns) for chart in several)
     figure = figure_class()(figsize=(width, height * rows), layout="constrained", facecolor=PAGE[dark])
     for number, chart in enumerate(several):
-        draw_on(figure.add_subplot(rows, columns, number + 1), chart, dark=dark)
+        draw_on(figure.add_subplot(rows, columns, number + 1), chart, dark=dark, letters=int(LETTERS * width / columns))
     return figure
 
 
@@ -64,8 +70,8 @@ def _height(chart: Chart, columns: int) -> float:
     return max(4.8 if chart.square else 0, HIGH if columns == 1 else 3.9)
 
 
-def draw_on(axes: Any, chart: Chart, *, dark: bool = False) -> None:
-    """Draw a chart on matplotlib's axes."""
+def draw_on(axes: Any, chart: Chart, *, dark: bool = False, letters: int = 80) -> None:
+    """Draw a chart on matplotlib's axes; a line of its title has at most so many letters."""
     palette = DARK if dark else LIGHT
     _set_axis(axes, chart.x, "x")
     _set_axis(axes, chart.y, "y")
@@ -77,7 +83,7 @@ def draw_on(axes: Any, chart: Chart, *, dark: bool = False) -> None:
         if chart.end_labels and isinstance(mark, Line) and not mark.guide and len(mark.x):
             ends.append((mark, colour))
     axes.set_facecolor(PAGE[dark])
-    axes.set_title(plain(chart.title), color=INK[dark], loc="left", fontsize="large")
+    axes.set_title(plain(fill(chart.title, letters)), color=INK[dark], loc="left", fontsize="large")
     axes.set_xlabel(plain(chart.x.label), color=INK[dark])
     axes.set_ylabel(plain(chart.y.label), color=INK[dark])
     axes.tick_params(colors=SOFT[dark], which="both")
@@ -94,12 +100,45 @@ def draw_on(axes: Any, chart: Chart, *, dark: bool = False) -> None:
         stacked = any(isinstance(mark, Band) and mark.solid for mark in chart.marks)  # it leaves no free place
         beside = stacked or len(axes.get_legend_handles_labels()[0]) > 5
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
-        axes.legend(fontsize="small", frameon=False, labelcolor=INK[dark], reverse=stacked, **place)
+        handles, names = axes.get_legend_handles_labels()
+        names = [
+            shortened(name, WITHIN) if len(names) > MANY else in_lines(name, BESIDE if beside else WITHIN)
+            for name in names
+        ]
+        axes.legend(handles, names, fontsize="small", frameon=False, labelcolor=INK[dark], reverse=stacked, **place)
 
 
 def plain(name: str) -> str:
     """Return a name for matplotlib, which would read text between $ signs as a formula."""
     return name.replace("$", r"\$")
+
+
+def in_lines(name: str, letters: int) -> str:
+    r"""Return a name in about three lines of so many letters; the middle of a longer one is left out.
+
+    >>> in_lines("a long name", 6), in_lines("abcdefghijklmnopqrstuvwxyz", 4)
+    ('a long\nname', 'abcd\ne…wx\nyz')
+    """
+    return "\n".join(fill(shortened(line, 3 * letters - 2), letters) for line in name.split("\n"))
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a name with at most so many letters: its middle is left out if it is longer.
+
+    >>> shortened("abcdefgh", 5), shortened("abcde", 5)
+    ('ab…gh', 'abcde')
+    """
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"
+
+
+def _inside(chart: Chart, mark: Line) -> bool:
+    """Return whether all points of a line lie within the limits: it may then be drawn over the frame."""
+    return all(
+        not math.isfinite(value) or low <= value <= high
+        for values, (low, high) in zip((mark.x, mark.y), limits(chart), strict=True)
+        for value in values
+    )
 
 
 def _draw_mark(axes: Any, chart: Chart, mark: Mark, colour: str, number: int) -> None:
@@ -115,8 +154,9 @@ def _draw_mark(axes: Any, chart: Chart, mark: Mark, colour: str, number: int) ->
             linestyle=style if mark.joined else "none",
             linewidth=0.9 if mark.guide else 1.2 if mark.dashed else 1.7,
             drawstyle="steps-post" if mark.step else "default",
-            marker="o" if mark.dots else None,
+            marker="o" if mark.dots or len(set(mark.x)) == 1 else None,  # a line through one point cannot be seen
             markersize=4,
+            clip_on=not _inside(chart, mark),
         )
     elif isinstance(mark, Band):
         step = "post" if mark.step else None
@@ -156,8 +196,8 @@ def _set_axis(axes: Any, axis: Axis, which: str) -> None:
 
 
 def _set_ticks(axes: Any, axis: Axis, which: str, ends: tuple[float, float]) -> None:
-    """Set ticks that are given, or those of a logarithmic axis, which are easier to read than powers of ten."""
-    chosen = axis.ticks or (ticks(*ends, axis.scale) if axis.scale in ("log", "symlog") else ())
+    """Set ticks that are given, or round numbers; matplotlib chooses dates."""
+    chosen = axis.ticks or (ticks(*ends, axis.scale, whole=axis.whole) if axis.scale != "date" else ())
     if chosen:
         at, names = zip(*chosen, strict=True)
         getattr(axes, f"set_{which}ticks")(at, [plain(name) for name in names])
@@ -176,11 +216,11 @@ def _label_ends(axes: Any, ends: list[tuple[Line, str]]) -> None:
     found = sorted(
         (float(to_share.transform((axes.get_xlim()[1], mark.y[-1]))[1]), mark.name, colour) for mark, colour in ends
     )
-    heights = spread([share for share, _, _ in found], LABEL)
+    heights = within_axes(spread([share for share, _, _ in found], LABEL), LABEL)
     for height, (share, name, colour) in zip(heights, found, strict=True):
         arrow = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0}
         axes.annotate(
-            plain(name),
+            plain(shortened(name, WITHIN)),
             (1, share),
             xytext=(1.03, height),
             xycoords="axes fraction",
@@ -191,6 +231,17 @@ def _label_ends(axes: Any, ends: list[tuple[Line, str]]) -> None:
             arrowprops=arrow,
             annotation_clip=False,
         )
+
+
+def within_axes(heights: Sequence[float], least: float) -> list[float]:
+    """Return heights at least ``least`` apart, moved up or down to lie between 0 and 1, if there is place.
+
+    >>> within_axes([-0.5, 0.5, 0.99, 1.5], 0.25)
+    [0.0, 0.5, 0.75, 1.0]
+    """
+    count = len(heights)
+    raised = [max(height, least * k) for k, height in enumerate(heights)]
+    return [min(height, 1 - least * (count - 1 - k)) for k, height in enumerate(raised)]
 
 
 def spread(places: Sequence[float], least: float) -> list[float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mistakebound._support.text import many
 from mistakebound.viz.chart import Axis, Boxes, Chart, Level, Line
+from mistakebound.viz.colours import assigned
 from mistakebound.viz.ticks import nice_step
 from mistakebound.viz.time_axis import ROUNDS
 
@@ -48,17 +49,26 @@ def mistakes_chart(
     ``totals`` is whether the legend has the numbers at the end; a page shows them under the pointer.
     """
     marks: list[Mark] = []
-    for number, (name, points) in enumerate(curves.items()):
+    for number, (name, points) in zip(assigned([*curves]), curves.items(), strict=True):
         shown = [point for point in points if point[0] > 0 or not logarithmic]
         x, y = time.at(rounds for rounds, _ in shown), [count for _, count in shown]
         last = many(round(y[-1]), "mistake") if y else "no rounds"
         marks.append(Line(f"{name}: {last}" if totals else name, x, y, colour=number, step=True))
         found = (bounds or {}).get(name)
         if found is not None and math.isfinite(found.bound):
-            words = f"at most {found.bound:.4g} ({found.theorem})"
+            words = f"at most {brief_bound(found.bound)} ({found.theorem})"
             marks.append(Level(f"{name}: {words}" if totals else words, found.bound, colour=number))
-    y_axis = Axis("mistakes so far", "symlog" if logarithmic else "linear", low=0)
+    y_axis = Axis("mistakes so far", "symlog" if logarithmic else "linear", low=0, whole=True)
     return Chart(title, time.axis(logarithmic=logarithmic), y_axis, marks)
+
+
+def brief_bound(bound: float) -> str:
+    """Return a bound with four digits, or as many as its integer part has.
+
+    >>> brief_bound(41.563), brief_bound(7236.09), brief_bound(1e18)
+    ('41.56', '7,236', '1e+18')
+    """
+    return f"{bound:,.0f}" if 1000 <= bound < 1e15 else f"{bound:.4g}"
 
 
 def comparison_chart(
@@ -73,7 +83,8 @@ def comparison_chart(
         shown = [point for point in points if point[0] > 0]
         x, y = [rounds for rounds, _ in shown], [count for _, count in shown]
         marks.append(Line(f"{name}: {y[-1]:,.0f}" if y and totals else name, x, y))
-    return Chart(title, Axis("rounds", "log"), Axis("mistakes so far", "symlog", low=0), marks, end_labels=True)
+    y_axis = Axis("mistakes so far", "symlog", low=0, whole=True)
+    return Chart(title, Axis("rounds", "log", whole=True), y_axis, marks, end_labels=True)
 
 
 def window_borders(rounds: int, width: int | None = None) -> list[int]:
@@ -124,7 +135,9 @@ def window_chart(
     if guide is not None:
         marks.append(Level(guide[0], 100 * guide[1], colour=6))
     widths = {after[0] - before[0] for points in curves.values() for before, after in pairwise(points[:3])}
-    words = f"Error in windows of {max(widths):,} rounds" if len(widths) == 1 else "Error in windows of equal width"
+    words = (
+        f"Error in windows of {many(max(widths), 'round')}" if len(widths) == 1 else "Error in windows of equal width"
+    )
     return Chart(title or words, time.axis(), Axis("mistakes per 100 rounds", low=0), marks)
 
 
@@ -139,6 +152,6 @@ def leadership_chart(
         row = len(names) - 1 - names.index(name)
         boxes[name].append((max(begin, 1), max(end, 1), row - 0.32, row + 0.32))
     ticks = [(len(names) - 1.0 - k, name) for k, name in enumerate(names)]
-    marks = [Boxes("", each, colour=k) for k, each in enumerate(boxes.values())]
+    marks = [Boxes("", each, colour=number) for number, each in zip(assigned(names), boxes.values(), strict=True)]
     y_axis = Axis("", low=-0.6, high=len(names) - 0.4, ticks=ticks)
-    return Chart(title, Axis("rounds", "log", low=1, high=max(rounds, 2)), y_axis, marks)
+    return Chart(title, Axis("rounds", "log", low=1, high=max(rounds, 2), whole=True), y_axis, marks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import sys
 from functools import cache
 from html import escape
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mistakebound.viz.chart import Chart
+
+LONG, VERY_LONG = 16, 40
+"""Most letters of a cell that is not wrapped: in the first column, and in others."""
 
 
 def page(headline: str, lead: str, sections: Sequence[str], *, made_by: Mapping[str, str], command: str = "") -> str:
@@ -41,7 +45,7 @@ def page(headline: str, lead: str, sections: Sequence[str], *, made_by: Mapping[
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     title = escape(escaped(headline))
-    again = f"<h2>Make this page again</h2><pre>{escape(escaped(command))}</pre>" if command else ""
+    again = f"<h2>Make this page again</h2>{command_line(command)}" if command else ""
     versions = ", ".join(f"{escape(name)} {escape(version)}" for name, version in made_by.items())
     body = [f"<header><h1>{title}</h1><p class='lead'>{lead}</p></header>", *sections, again]
     return (
@@ -88,6 +92,12 @@ def paragraph(words: str) -> str:
     return f"<p>{escape(escaped(words))}</p>"
 
 
+def command_line(command: str) -> str:
+    """Return a command of the shell; on a narrow screen, a line breaks only between words."""
+    words = (f"<span>{escape(escaped(word))}</span>" for word in command.split(" "))
+    return f"<pre>{' '.join(words)}</pre>"
+
+
 def charts(drawn: Iterable[Chart]) -> str:
     """Return charts beside each other, as far as the page is wide enough."""
     figures = "".join(figure(each) for each in drawn)
@@ -128,10 +138,15 @@ def table(
     kinds = ["" if column < numbers_from or column in words else ' class="n"' for column in range(len(head))]
     top = "".join(f"<th{kind}>{words}</th>" for kind, words in zip(kinds, head, strict=True))
     body = "\n".join(
-        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, line, strict=True)) + "</tr>"
+        "<tr>" + "".join(f"<td{kinds[k] or _kind(k, cell)}>{cell}</td>" for k, cell in enumerate(line)) + "</tr>"
         for line in lines
     )
     return f'<div class="wide"><table><tr>{top}</tr>\n{body}</table></div>'
+
+
+def _kind(column: int, cell: str) -> str:
+    """Return the class of a cell with words: a long one is wrapped, a name of a row earlier than other texts."""
+    return ' class="long"' if (LONG if column == 0 else VERY_LONG) < len(re.sub("<[^>]*>", "", cell)) else ""
 
 
 def bar_table(head: tuple[str, str], rows: Sequence[tuple[str, float]]) -> str:

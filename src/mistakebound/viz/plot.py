@@ -126,7 +126,10 @@ def calibration(measures: Measures, positive: str = "the positive label", *, dar
 def roc(measures: Measures | Mapping[str, Measures], *, dark: bool = False) -> Any:
     """Draw the ROC curve of ``ledger.measures``, or of several: {name: measures}."""
     named = measures if hasattr(measures, "items") else {"": measures}
-    lines = {f"{name}: AUC {each.auc:.4f}".removeprefix(": "): each.roc() for name, each in named.items()}
+    lines = {
+        f"{name}: {probability_charts.auc_in_words(each.auc)}".removeprefix(": "): each.roc()
+        for name, each in named.items()
+    }
     return draw(probability_charts.roc_chart(lines), dark=dark)
 
 

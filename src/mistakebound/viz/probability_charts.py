@@ -51,6 +51,15 @@ def _binned(bins: Sequence[CalibrationBin | ConfidenceBin], predicted: str, obse
     return Chart("Reliability of the probabilities", shares(predicted), shares(observed), marks, note=note, square=True)
 
 
+def auc_in_words(auc: float) -> str:
+    """Return the area below a ROC curve in words.
+
+    >>> auc_in_words(0.98765), auc_in_words(math.nan)
+    ('AUC 0.9877', 'no AUC: only one label occurred')
+    """
+    return "no AUC: only one label occurred" if math.isnan(auc) else f"AUC {auc:.4f}"
+
+
 def _within_chance(bins: Sequence[CalibrationBin | ConfidenceBin]) -> Band:
     """Return the band of 90 % of the binomial distribution of each bin (its normal approximation)."""
     x = [each.mean for each in bins]

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
 WIDTH, HEIGHT, SIDE = 560, 340, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 14, 10, 46
+LEFT, RIGHT, TOP, BOTTOM = 64, 14, 10, 50
 MOST_POINTS = 400
 """Points of a line at most; a page with many charts stays small."""
-LETTER = 8.6
-"""Mean width of a letter on a narrow screen, for labels of ticks that need more space than usual."""
+LETTER = {False: 10.0, True: 8.6}
+"""Mean width of a letter of the ticks on a narrow screen, where letters are largest; True: of a square chart."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def figure(chart: Chart) -> str:
 
 def _frame(chart: Chart) -> Frame:
     x, y = limits(chart)
-    longest = max((len(name) for _, name in chart.y.ticks), default=0)
-    left = max(LEFT, 14 + LETTER * longest)
+    longest = max((len(name) for _, name in chart.y.ticks or ticks(*y, chart.y.scale, whole=chart.y.whole)), default=0)
+    left = max(LEFT, (34 if chart.y.label else 14) + LETTER[chart.square] * longest)
     rows = len(chart.y.ticks)
     height = SIDE if chart.square else max(rows * 24 + TOP + BOTTOM, 110) if rows else HEIGHT
     return Frame(chart, SIDE if chart.square else WIDTH, height, left, x, y)
@@ -81,11 +81,11 @@ def _share(value: float, ends: tuple[float, float], axis: Axis) -> float:
 def _axes(frame: Frame) -> str:
     chart, parts = frame.chart, []
     low, right = frame.height - BOTTOM, frame.width - RIGHT
-    for value, name in chart.x.ticks or ticks(*frame.x, chart.x.scale):
+    for value, name in chart.x.ticks or apart(frame, ticks(*frame.x, chart.x.scale, whole=chart.x.whole)):
         x = frame.at_x(value)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{low:g}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{low + 17:g}" text-anchor="middle">{escape(escaped(name))}</text>')
-    for value, name in chart.y.ticks or ticks(*frame.y, chart.y.scale):
+        parts.append(f'<text x="{x:.1f}" y="{low + 18:g}" text-anchor="middle">{escape(escaped(name))}</text>')
+    for value, name in chart.y.ticks or ticks(*frame.y, chart.y.scale, whole=chart.y.whole):
         y = frame.at_y(value)
         parts.append(f'<line class="grid" x1="{frame.left:g}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{frame.left - 7:g}" y="{y + 4:.1f}" text-anchor="end">{escape(escaped(name))}</text>')
@@ -98,6 +98,16 @@ def _axes(frame: Frame) -> str:
         turned = f'transform="rotate(-90 14 {at:g})"'
         parts.append(f'<text class="title" x="14" y="{at:g}" text-anchor="middle" {turned}>{label}</text>')
     return "".join(parts)
+
+
+def apart(frame: Frame, chosen: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Return the ticks of the x axis whose names do not overlap on a narrow screen: all, every second one, ..."""
+    longest = max((len(name) for _, name in chosen), default=0)
+    for every in range(1, len(chosen)):
+        places = [frame.at_x(value) for value, _ in chosen[::every]]
+        if all(right - left > LETTER[frame.chart.square] * (longest + 1) for left, right in pairwise(places)):
+            return chosen[::every]
+    return chosen[:1]
 
 
 def _mark(frame: Frame, mark: Mark, number: int | None) -> str:
@@ -122,8 +132,8 @@ def _line(frame: Frame, mark: Line, colour: str, number: int) -> str:
         joined = (_steps(part) if mark.step else part for part in parts)
         drawn = "".join(f'<polyline class="{kind}" points="{_pairs(part)}"/>' for part in joined)
     for part in parts:
-        if mark.dots or (mark.joined and len(part) == 1 < len(parts)):  # a line through one point cannot be seen
-            radius = 3.5 if mark.dots else 1.5
+        if mark.dots or (mark.joined and len({x for x, _ in part}) == 1):  # a line through one point cannot be seen
+            radius = 1.5 if len(parts) > 1 and not mark.dots else 3.5
             drawn += "".join(f'<circle class="dot {colour}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>' for x, y in part)
     return drawn
 

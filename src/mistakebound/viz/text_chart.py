@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from mistakebound._support.text import escaped
@@ -74,14 +75,22 @@ def text_chart(chart: Chart, width: int = 78, height: int = 14) -> list[list[Pie
         legend.append(Piece(f"{sign} {escaped(mark.name)}", colour))
     numbers = {height - 1: brief(float(f"{y[1]:.3g}")), 0: brief(float(f"{y[0]:.3g}"))}
     lines = [[Piece(escaped(chart.title))]]
+    label = wrap(_label(chart.y), LEFT)[: height - 2]
+    top = (height - 1) // 2 + len(label) // 2  # the row of its first line
+    beside = dict(zip(range(top, 0, -1), label, strict=False))
     for row in range(height - 1, -1, -1):
-        words = numbers.get(row) or (escaped(chart.y.label)[:LEFT] if row == (height - 1) // 2 else "")
+        words = numbers.get(row) or beside.get(row, "")
         start = Piece(f"{words:>{LEFT}} {'┤' if row in numbers else '│'}")
         lines.append([start, *(cells.get((column, row), Piece(" ")) for column in range(grid.columns))])
     low, high = (brief(float(f"{end:.4g}")) for end in x)
-    label = escaped(chart.x.label).center(max(0, grid.columns - len(low) - len(high)))
-    lines += [[Piece(f"{'':{LEFT}} └{'─' * grid.columns}")], [Piece(f"{'':{LEFT}}  {low}{label}{high}")]]
+    below = _label(chart.x).center(max(0, grid.columns - len(low) - len(high)))
+    lines += [[Piece(f"{'':{LEFT}} └{'─' * grid.columns}")], [Piece(f"{'':{LEFT}}  {low}{below}{high}")]]
     return [*lines, *_wrapped(legend, width)]
+
+
+def _label(axis: Axis) -> str:
+    """Return the label of an axis, and that it is logarithmic: it has no ticks that show this."""
+    return escaped(axis.label) + (", log scale" if axis.scale in ("log", "symlog") else "")
 
 
 def _is_dashed(mark: Line | Level) -> bool:

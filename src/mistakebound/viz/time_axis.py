@@ -30,7 +30,7 @@ class TimeAxis:
         """Return the axis; dates are never logarithmic."""
         if self.dates is not None:
             return Axis(self.label, "date")
-        return Axis(self.label, "log") if logarithmic else Axis(self.label, low=0)
+        return Axis(self.label, "log", whole=True) if logarithmic else Axis(self.label, low=0, whole=True)
 
     def at(self, rounds: Iterable[float]) -> list[float]:
         """Return the place of the end of each round, which counts from 1; 0 is before the first round.

@@ -21,7 +21,17 @@ from mistakebound.experts.comparison.class_columns import (
     likely_experts,
     require_numbers,
 )
-from mistakebound.experts.comparison.roles import date_in, id_columns, seconds_of, why_not_forecasts
+from mistakebound.experts.comparison.roles import (
+    SEEMS_TO_NUMBER,
+    date_in,
+    experts_option,
+    id_columns,
+    ignored_columns,
+    refuse_ignored_experts,
+    role_name,
+    seconds_of,
+    why_not_forecasts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -200,7 +210,7 @@ class NamedTable:
 def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     """Read the experts and the outcomes from the columns of a table."""
     outcome = frame.name(outcome)
-    ignored = {frame.name(each) for given in choice.ignore for each in names_between_commas(given, frame)}
+    ignored = ignored_columns(frame, choice)
     advised = [] if choice.advice is None else [advice_column(frame, outcome, choice.advice)]
     ids = [frame.name(each) for each in choice.ids]
     excluded = {outcome, *ignored, *advised, *ids}
@@ -210,6 +220,7 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
         experts = [name for name in others if name in frame.numbers]
     elif experts and not choice.classes:
         experts = expert_names(frame, outcome, experts)
+    refuse_ignored_experts(experts, ignored)
     used = [*(others if choice.classes or not experts else experts), *advised]
     frame.refuse_decimal_commas([outcome], *ANOTHER_OUTCOME)
     frame.refuse_decimal_commas(used, *LEFT_OUT)
@@ -231,11 +242,11 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
             else (NUMBERS, number_columns(frame, outcome, others, experts, values))
         )
     outcomes = label_codes(texts[:rounds], columns.labels) if values is None else values[:rounds]
-    notes: list[tuple[str | Option, ...]] = [(note,) for note in columns.notes]
+    notes = [*columns.notes]
     if kind == NUMBERS and not experts and not ignored:
         notes.append(ALL_TAKEN)
     if ignored:
-        notes.append((f"ignored: {', '.join(name for name in frame.names if name in ignored)}",))
+        notes.append((f"ignored: {', '.join(ignored)}",))
     asleep = np.isnan(columns.table[:rounds]).reshape(rounds, -1).all(axis=1)
     if asleep.any():
         why = "every expert is asleep (add an expert that always gives a forecast)"
@@ -257,20 +268,23 @@ def number_columns(
     frame: Frame, outcome: str, others: list[str], experts: Sequence[str], outcomes: FloatArray
 ) -> ExpertColumns:
     """Return the experts whose columns hold numbers: those in ``experts``, or all others that can be forecasts."""
-    notes: list[str] = []
+    notes: list[tuple[str | Option, ...]] = []
     names = list(experts)
     if not experts:
         words, of_numbers = divided(others, lambda name: name in frame.words)
         for name in words:
             refuse_mostly_numbers(frame, name)
         empty, full = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
-        reasons = {name: why_not_forecasts(name, frame.numbers[name], outcomes) for name in full}
+        reasons = {name: why_not_forecasts(role_name(name, frame), frame.numbers[name], outcomes) for name in full}
         unfit, names = divided(full, lambda name: bool(reasons[name]))
         dates, words = divided(words, lambda name: all(date_in(text) is not None for text in frame.words[name] if text))
-        notes += [f"not experts, because they hold dates: {', '.join(dates)}"] if dates else []
-        notes += [f"not experts, because they hold words: {', '.join(words)}"] if words else []
-        notes += [f"not experts, because they are empty: {', '.join(empty)}"] if empty else []
-        notes += [f"not an expert: {name}, because {reasons[name]}" for name in unfit]
+        notes += [(f"not experts, because they hold dates: {', '.join(dates)}",)] if dates else []
+        notes += [(f"not experts, because they hold words: {', '.join(words)}",)] if words else []
+        notes += [(f"not experts, because they are empty: {', '.join(empty)}",)] if empty else []
+        for name in unfit:
+            option = experts_option([each for each in frame.names if each in {*names, name}])
+            guess = ("; ", option, " makes it one") if reasons[name] == SEEMS_TO_NUMBER else ()
+            notes.append((f"not an expert: {name}, because {reasons[name]}", *guess))
         if not names:
             message = f"no column except {outcome!r} holds numbers; the columns are: {', '.join(frame.names)}"
             if unfit:
@@ -296,11 +310,6 @@ def refuse_mostly_numbers(frame: Frame, name: str) -> None:
         require_numbers(frame, [name])
 
 
-def names_between_commas(given: str, frame: Frame) -> list[str]:
-    """Split names at commas, unless the whole text is the name of a column."""
-    return [given] if frame.has(given) else [each.strip() for each in given.split(",")]
-
-
 def advice_column(frame: Frame, outcome: str, advice: str) -> str:
     """Return the name of the column whose labels a rule may follow; it cannot be the outcome."""
     name = frame.name(advice)
@@ -323,7 +332,7 @@ def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], choice: Colu
     """Return the number of rounds to learn, and the bad rows before its end that lack an outcome."""
     missing = [row for row, text in enumerate(texts) if not text]
     if len(missing) == len(texts):
-        message = f"column {name!r} has no outcome in any row"
+        message = f"column {name!r} has no outcome in any row; at least one row must have one"
         raise StreamError(message, kind="no outcome", feature=name)
     last = max(row for row, text in enumerate(texts) if text)
     before = [row for row in missing if row < last]

@@ -8,7 +8,9 @@ import numpy as np
 
 from mistakebound.experts.comparison.pictures import history, regret_curves
 from mistakebound.experts.comparison.results import learner_for
+from mistakebound.viz import expert_charts
 from mistakebound.viz.chart import Axis, Chart, Level, Line
+from mistakebound.viz.time_axis import ROUNDS, TimeAxis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from mistakebound.experts.comparison.pictures import History
 
 MOST_LINES = 6
-"""Experts, or rules, that get a line of their own."""
+"""Rules that get a line of their own."""
 WINDOWS = 25
 """Number of windows in which the mean loss is shown."""
 NEAR = 0.02
@@ -35,57 +37,58 @@ def charts(found: Comparison) -> list[Chart]:
     return [weights_chart(found, past), regret_chart(found, past), loss_chart(found)]
 
 
-def time_axis(found: Comparison) -> tuple[Axis, FloatArray]:
-    """Return the x axis, and the place of each round on it: its date, if the table has dates, otherwise its number."""
+def time_axis(found: Comparison) -> TimeAxis:
+    """Return the x axis: the dates of the rounds if the table has dates, otherwise the rounds."""
     rounds, dates = found.advice.rounds, found.advice.dates()
     if dates is not None and dates[1][0] < dates[1][rounds - 1]:
-        return Axis(dates[0], scale="date"), np.array(dates[1][:rounds])
-    return Axis("round"), np.arange(1.0, rounds + 1)
+        return TimeAxis(dates[0], dates[1])
+    return ROUNDS
 
 
 def weights_chart(found: Comparison, past: History) -> Chart:
     """Return the weights of the best rule: the heaviest experts, and the sum of the others."""
-    axis, at = time_axis(found)
-    order = np.argsort(-np.abs(past.weights).mean(axis=0), kind="stable")
-    most = MOST_LINES if len(order) > MOST_LINES + 1 else MOST_LINES + 1
-    x = at[past.rounds].tolist()
     awake = found.advice.awake[past.rounds]
     silent = bool((~awake).any()) and not past.weights[~awake].any()  # ridge fills in the forecasts of sleeping experts
     drawn = np.where(awake, past.weights, np.nan) if silent else past.weights
-    lines = [Line(found.advice.names[k], x, drawn[:, k].tolist()) for k in order[:most]]
-    if len(order) > most:
-        rest = past.weights[:, order[most:]].sum(axis=1).tolist()
-        lines.append(Line(f"{len(order) - most} others, together", x, rest))
     asleep = " A line has a gap while its expert is asleep: its weight is then 0." if silent else ""
-    note = f"The weight of each expert in the forecast of a round, by {found.best.rule}.{asleep}"
-    low = 0.0 if past.weights.min() >= 0 else None
-    return Chart("Weights of the experts", axis, Axis("weight", low=low), lines, note)
+    return expert_charts.weights_chart(
+        past.rounds.tolist(),
+        drawn,
+        found.advice.names,
+        title="Weights of the experts",
+        time=time_axis(found),
+        stacked=False,
+        note=f"The weight of each expert in the forecast of a round, by {found.best.rule}.{asleep}",
+    )
 
 
 def regret_chart(found: Comparison, past: History) -> Chart:
     """Return the regret of each rule to the best expert, with the bound on that of the best rule."""
-    axis, at = time_axis(found)
     curves, rivals = regret_curves(found)
     chosen = [each.rule for each in found.mixes[:MOST_LINES]]
-    marks: list[Line | Level] = [Level("", 0.0, guide=True)]
-    one = len({*rivals.values()}) == 1
-    marks += [
-        Line(rule if one else f"{rule}, to {rivals[rule]}", at.tolist(), curves[rule].tolist()) for rule in chosen
-    ]
-    best = found.best
+    best, one = found.best, len({*rivals.values()}) == 1
     note = f"The loss so far minus that of {rivals[best.rule] if one else 'the expert that is hardest to beat'}."
     note += " Below 0, a rule is ahead of that expert."
+    bounds: list[tuple[int, float]] = []
     if past.bounds:
         largest = max(float(max(curves[rule].max(), np.ptp(curves[rule]) / 4)) for rule in chosen)
-        times, allowed = [float(at[t - 1]) for t, _ in past.bounds], past.limits(found)
+        allowed = past.limits(found)
         if max(allowed) <= FAR * largest:
-            marks.append(Line(f"bound for {best.rule}", times, allowed, dashed=True, dots=True))
+            bounds = [(t, limit) for (t, _), limit in zip(past.bounds, allowed, strict=True)]
         else:
             note += f" The bound of a theorem, {allowed[-1]:,.4g} in the end, is far above the chart."
     if len(found.mixes) > MOST_LINES:
         note += f" The {MOST_LINES} best rules of {len(found.mixes)} are shown."
-    title = f"Regret to the best expert, {rivals[best.rule]}" if one else "Regret to the expert that is hardest to beat"
-    return Chart(title, axis, Axis("regret"), marks, note)
+    return expert_charts.regret_chart(
+        {rule if one else f"{rule}, to {rivals[rule]}": curves[rule] for rule in chosen},
+        title=f"Regret to the best expert, {rivals[best.rule]}"
+        if one
+        else "Regret to the expert that is hardest to beat",
+        bounds=bounds,
+        bound_name=f"bound for {best.rule}",
+        time=time_axis(found),
+        note=note,
+    )
 
 
 def loss_chart(found: Comparison) -> Chart:
@@ -93,7 +96,7 @@ def loss_chart(found: Comparison) -> Chart:
 
     If they are nearly equal, the differences from the plain average are drawn.
     """
-    axis, at = time_axis(found)
+    time = time_axis(found)
     rounds, leader = found.advice.rounds, int(np.argmax(found.best.expert_regrets))
     size = max(1, -(-rounds // WINDOWS))
     starts = list(range(0, rounds, size))
@@ -113,7 +116,7 @@ def loss_chart(found: Comparison) -> Chart:
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.concatenate([np.abs(each) / average for each in ahead.values()])
     near = np.isfinite(shares).any() and float(np.median(shares[np.isfinite(shares)])) < NEAR
-    x = [float(at[end - 1]) for end in ends]
+    x, axis = time.at(ends), time.axis()
     title = f"{what[0].upper()}{what[1:]}"
     if near:
         marks: list[Line | Level] = [Level("", 0.0, guide=True)]

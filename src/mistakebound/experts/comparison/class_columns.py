@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.data.columns import Frame
+    from mistakebound.errors import Option
 
 BETWEEN = ("_", ".", "-", " ", ":", "")
 """Separators of expert and class in the name of a column, the most common first."""
@@ -28,7 +29,7 @@ class ExpertColumns(NamedTuple):
     """Forecasts: rounds × experts (× classes), NaN while an expert is asleep. A label is its index in ``labels``."""
     labels: list[str]
     """The labels that occur, sorted; or the classes; empty for numbers."""
-    notes: list[str]
+    notes: list[tuple[str | Option, ...]]
     """Which columns are not used, and why."""
     columns: list[str]
     """The columns of the table that these are read from."""
@@ -53,7 +54,8 @@ def label_columns(
         raise StreamError(*words, kind="no expert", feature=outcome)
     chosen = {*names}
     left = [] if experts else [name for name in others if name not in chosen]
-    notes = [f"not experts, because they do not hold values of {outcome!r}: {', '.join(left)}"] if left else []
+    why = f"not experts, because they do not hold values of {outcome!r}: {', '.join(left)}"
+    notes: list[tuple[str | Option, ...]] = [(why,)] if left else []
     columns = [frame.texts(name) for name in names]
     more = [frame.texts(name) for name in advised]
     labels = sorted({*outcomes, *(word for words in [*columns, *more] for word in words)} - {""})
@@ -80,11 +82,11 @@ def class_columns(frame: Frame, others: list[str], experts: Sequence[str], class
     check_distributions(frame, table, [groups[name] for name in names])
     used = {*incomplete, *(each for group in groups.values() for each in group)}
     left = [name for name in others if name not in used]
-    notes = []
+    notes: list[tuple[str | Option, ...]] = []
     if incomplete and not experts:
-        notes.append(f"not experts, because columns for some classes are missing: {', '.join(incomplete)}")
+        notes.append((f"not experts, because columns for some classes are missing: {', '.join(incomplete)}",))
     if left and not experts:
-        notes.append(f"not experts: {', '.join(left)}")
+        notes.append((f"not experts: {', '.join(left)}",))
     return ExpertColumns(names, table, list(classes), notes, [each for name in names for each in groups[name]])
 
 

@@ -126,11 +126,11 @@ class Comparison:
 
         return report(self, written, command)
 
-    def plot(self) -> Any:
+    def plot(self, *, dark: bool = False) -> Any:
         """Return a matplotlib figure: weights of the best rule, and the regret of each rule to the best expert."""
         from mistakebound.experts.comparison.pictures import figure  # noqa: PLC0415 - rarely needed
 
-        return figure(self)
+        return figure(self, dark=dark)
 
 
 def compare(
@@ -195,7 +195,8 @@ def compare(
         Options of `Source` for reading files.
     load, save : path, optional
         Files with a state: what was learned so far. With ``load``, learning continues as if the rows of both tables
-        had been in one, and options about columns and rules are those of the state.
+        had been in one, and options about columns and rules are those of the state. ``experts`` may name more experts,
+        which were asleep until then; experts that are ignored are asleep in the new rows.
     overlap : str
         What to do with rows that the loaded state has learned already: ``"refuse"`` (raise StreamError), ``"skip"`` or
         ``"learn"`` again. A row is recognised by its ids.
@@ -240,8 +241,7 @@ def compare(
         try:
             stream, checked = learn_followed(table, state, on_round, overlap, reading)
         except StreamError:
-            if save is not None and state.past is not None:  # the rows before the bad one stay learned
-                state.last = max(1, state.last)
+            if save is not None and state.learners:  # the rows before the bad one stay learned
                 save_state(state, save)
             raise
     else:

@@ -48,6 +48,25 @@ def follow(
 
     A row without an outcome is forecast, and not learned; before the first outcome, it is left out.
     """
+    rounds, last = state.rounds, state.last
+    try:
+        found = learn_frames(table, state, on_round, overlap, reading)
+    finally:  # also after a bad row: the rows before it stay learned
+        state.last = state.rounds - rounds or last
+    if found is None or state.past is None:
+        message = f"no row had an outcome in column {state.outcome!r}"
+        raise StreamError(message, kind="no outcome", feature=state.outcome)
+    return found
+
+
+def learn_frames(
+    table: Any,
+    state: State,
+    on_round: Callable[[FollowedRound], None] | None,
+    overlap: str,
+    reading: dict[str, Any],
+) -> tuple[Advice, CheckedForecasts] | None:
+    """Let a state learn the rows of a file as they come; return all its rows, or None if it has learned none."""
     found = None
     waiting: Frame | None = None
     with ExitStack() as stack:
@@ -72,10 +91,6 @@ def follow(
                 for each in rounds_from(state, found[0], begin):
                     if on_round:
                         on_round(each)
-    if found is None or state.past is None:
-        message = f"no row had an outcome in column {state.outcome!r}"
-        raise StreamError(message, kind="no outcome", feature=state.outcome)
-    state.last = max(1, state.last)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from mistakebound.errors import OptionError, setting
 from mistakebound.experts.comparison.roles import date_in, seconds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
@@ -54,15 +55,25 @@ def part_of(frame: Frame, begin: int, end: int, names: Sequence[str]) -> Frame:
     )
 
 
-def joined(past: Frame, new: Frame) -> Frame:
-    """Return the rows of both frames, with the columns of the first; the fields of a missing column are empty."""
+def with_empty_columns(frame: Frame, names: Sequence[str]) -> Frame:
+    """Return the frame with more columns, whose fields are empty."""
+    empty = {name: np.full(frame.rows, np.nan) for name in names}
+    return replace(frame, names=[*frame.names, *names], numbers={**frame.numbers, **empty})
+
+
+def joined(past: Frame, new: Frame, ignored: Collection[str] = ()) -> Frame:
+    """Return the rows of both frames, with the columns of the first.
+
+    The fields of a column that the second frame lacks, or that is ignored there, are empty.
+    """
     numbers, words = {}, {}
     for name in past.names:
-        column = new.numbers.get(name, np.full(new.rows, np.nan)) if name not in new.words else None
+        known = new.has(name) and name not in ignored
+        column = None if known and name in new.words else new.numbers[name] if known else np.full(new.rows, np.nan)
         if name in past.numbers and column is not None:
             numbers[name] = np.concatenate([past.numbers[name], column])
         else:
-            words[name] = [*past.texts(name), *(new.texts(name) if new.has(name) else [""] * new.rows)]
+            words[name] = [*past.texts(name), *(new.texts(name) if known else [""] * new.rows)]
     places = [Places(past.rows + each.first, each.file, each.in_rows, each.lines) for each in new.places]
     return Frame(list(past.names), numbers, words, past.rows + new.rows, list(new.skipped), [*past.places, *places])
 
@@ -95,7 +106,7 @@ def new_rows(
 
     A row was learned already if its ids are those of a learned row, provided that the ids of the learned rows all
     differ. Without such ids, the first rows of the frame were learned already if they are all the learned rows, or if
-    they are those that were learned most recently.
+    they are the ``last`` ones, which were learned most recently; none is recognised if ``last`` is 0.
     """
     if overlap not in OVERLAPS:
         message = f" must be one of {', '.join(OVERLAPS)}, got {overlap!r}"
@@ -108,28 +119,27 @@ def new_rows(
         now = rows_of(frame, past.names)
         changed = sum(now[row] != known[here[row]] for row in places)
     else:
+        known = {}
         old, now = rows_of(past, past.names), rows_of(frame, past.names)
-        count = next((n for n in (past.rows, last) if 0 < n <= len(now) and old[-n:] == now[:n]), 0)
+        known_beginnings = (past.rows, last) if last else ()
+        count = next((n for n in known_beginnings if 0 < n <= len(now) and old[-n:] == now[:n]), 0)
         places, changed = list(range(count)), 0
-    new_columns = [name for name in frame.numbers if name not in past.numbers and name not in past.words]
-    notes: list[tuple[str | Option, ...]] = []
-    if new_columns:
-        notes.append((f"not used, because the state does not have these columns: {', '.join(new_columns)}",))
     if not places or overlap == LEARN:
-        return frame, notes
+        return frame, []
     if overlap == REFUSE:
         more = f" (and {len(places) - 1:,} more)" if len(places) > 1 else ""
+        first = places[0]
         message = f"this row{more} was learned already: set "
-        remedy = (
-            setting("overlap", SKIP),
-            " to skip such rows, or ",
-            setting("overlap", LEARN),
-            " to learn them again",
-        )
-        raise frame.error_at(places[0], message, *remedy, kind="learned already")
+        again = " to learn them again"
+        if changed and now[first] != known[here[first]]:
+            named = ", ".join(f"{name} {cell}" for name, cell in zip(ids, here[first], strict=True))
+            message = f"a row with {named} was learned already, with other values{more}: set "
+            again = " to learn them, too"
+        remedy = (setting("overlap", SKIP), " to skip such rows, or ", setting("overlap", LEARN), again)
+        raise frame.error_at(first, message, *remedy, kind="learned already")
     revised = f"; {many(changed, 'row')} of them differ now from what was learned" if changed else ""
-    notes.append((f"skipped, because they were learned already: {many(len(places), 'row')}{revised}",))
-    return without_rows(frame, places), notes
+    note = f"skipped, because they were learned already: {many(len(places), 'row')}{revised}"
+    return without_rows(frame, places), [(note,)]
 
 
 def rows_of(frame: Frame, names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -74,7 +74,7 @@ def regret_curves(found: Comparison) -> tuple[dict[str, FloatArray], dict[str, s
     return curves, rivals
 
 
-def figure(found: Comparison) -> Any:
+def figure(found: Comparison, *, dark: bool = False) -> Any:
     """Return a figure: the weights of the best rule, and each rule's regret to the expert with the largest regret."""
     advice, best = found.advice, found.best
     curves, rivals = regret_curves(found)
@@ -93,6 +93,7 @@ def figure(found: Comparison) -> Any:
         else rivals[best.rule],
         bounds=[(t, limit) for (t, _), limit in zip(past.bounds, limits, strict=True)],
         allowed=allowed,
+        dark=dark,
     )
 
 

@@ -6,18 +6,22 @@ predictions, and dates are the axis of charts.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mistakebound.data.dates import date_of
+from mistakebound.errors import OptionError, setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.data.columns import Frame
+    from mistakebound.errors import Option
+    from mistakebound.experts.comparison.advice import ColumnChoice
 
 FAR = 10.0
 """A column is far from the outcomes if no number of it is within their range, widened by so many of its lengths."""
@@ -30,7 +34,12 @@ CALENDAR = frozenset(
     )
 )
 """Names of columns whose whole numbers identify a row, in lower case."""
+ROW_NAMES = frozenset(("", "#", "n", "no", "no.", "nr", "nr.", "obs", "row_number", "rownames", "rownum", "unnamed: 0"))
+"""Names of columns whose numbers number the rows if they increase by 1, however few they are; in lower case."""
 NUMBERS_ROWS = "it numbers the rows"
+SEEMS_TO_NUMBER = "it seems to number the rows (one row cannot show it)"
+MOST_NAMED = 20
+"""Most experts that a message lists."""
 
 
 def why_not_forecasts(name: str, values: FloatArray, outcomes: FloatArray) -> str:
@@ -61,6 +70,11 @@ def why_id(name: str, values: FloatArray, outcomes: FloatArray) -> str:
         return ""
     if known.size >= LEAST_ROWS and (np.diff(known) == 1).all() and not _counts_up(outcomes):
         return NUMBERS_ROWS
+    if name.strip().lower() in ROW_NAMES and (np.diff(known) == 1).all():
+        if known.size > 1:
+            return NUMBERS_ROWS
+        if known[0] in (0, 1):
+            return SEEMS_TO_NUMBER
     if name.strip().lower() in CALENDAR:
         return "of its name, and its whole numbers"
     return "it holds dates" if _dates_of_digits(known) is not None and not _reaches(outcomes, known) else ""
@@ -72,8 +86,22 @@ def id_columns(frame: Frame, left: Sequence[str], outcomes: FloatArray) -> list[
     return [
         name
         for name in left
-        if name in words or (name in frame.numbers and why_id(name, frame.numbers[name], outcomes))
+        if name in words or (name in frame.numbers and why_id(role_name(name, frame), frame.numbers[name], outcomes))
     ]
+
+
+def role_name(name: str, frame: Frame) -> str:
+    """Return the name of a column; empty for a first column without a name, which is read as c1.
+
+    R and pandas write such a column: the numbers of the rows.
+    """
+    numbered = [each for each in frame.names if re.fullmatch(r"c\d+", each)]
+    return "" if name == "c1" == frame.names[0] and numbered == ["c1"] else name
+
+
+def experts_option(names: list[str]) -> Option:
+    """Return the option that selects experts: with their names, unless they are many."""
+    return setting("experts", names if len(names) <= MOST_NAMED else None)
 
 
 def seconds_of(texts: Sequence[str]) -> list[float] | None:
@@ -96,6 +124,25 @@ def seconds_of(texts: Sequence[str]) -> list[float] | None:
 def date_in(text: str) -> float | None:
     """Return a date in seconds since 1970; None if the text is not a date."""
     return date_of(f"{text[:4]}-{text[4:6]}-{text[6:]}" if len(text) == 8 and text.isdigit() else text)
+
+
+def ignored_columns(frame: Frame, choice: ColumnChoice) -> list[str]:
+    """Return the columns to leave out, in the order of the frame."""
+    ignored = {frame.name(each) for given in choice.ignore for each in names_between_commas(given, frame)}
+    return [name for name in frame.names if name in ignored]
+
+
+def refuse_ignored_experts(experts: Sequence[str], ignored: Sequence[str]) -> None:
+    """Raise OptionError if a column is passed both as an expert and as a column to leave out."""
+    both = [name for name in experts if name in ignored]
+    if both:
+        message = f" is {', '.join(both)}, which "
+        raise OptionError(setting("ignore"), message, setting("experts"), " names, too", kind="ignored expert")
+
+
+def names_between_commas(given: str, frame: Frame) -> list[str]:
+    """Split names at commas, unless the whole text is the name of a column."""
+    return [given] if frame.has(given) else [each.strip() for each in given.split(",")]
 
 
 def _counts_up(outcomes: FloatArray) -> bool:

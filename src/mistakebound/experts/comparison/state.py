@@ -1,21 +1,23 @@
 """What was learned from tables so far: the options, the rows, and a learner for each rule.
 
 More rows can be added at any time. The learners then continue as if all rows had been in one table: labels keep their
-order, and experts whose column is missing are asleep. The experts are those of the first table.
+order, and experts whose column is missing are asleep. The experts are those of the first table; others may join, and
+were asleep until then.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.aggregation.registry import ALIASES, FOLLOWING
-from mistakebound.errors import OptionError, StreamError, setting
+from mistakebound.aggregation.registry import FOLLOWING
+from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import LABELS, ColumnChoice, advice_of
-from mistakebound.experts.comparison.past_rows import date_notes, joined, new_rows, used_rows
+from mistakebound.experts.comparison.continuation import check_options, columns_of_next_rows
+from mistakebound.experts.comparison.past_rows import date_notes, joined, new_rows, used_rows, with_empty_columns
 from mistakebound.experts.comparison.results import (
     RefusedRule,
     check_parameters,
@@ -42,8 +44,6 @@ REMEDIES: dict[str, tuple[str | Option, ...]] = {
     "percentage": (": try ", setting("loss", "absolute")),
 }
 """Added to the error about a number for which the loss is not defined."""
-COLUMNS_OF_STATE = ("experts", "classes", "positive", "advice", "ids")
-"""Options about columns that a state fixes."""
 
 
 @dataclass
@@ -69,13 +69,15 @@ class State:
     learners : dict
         The learner of each rule.
     last : int
-        Number of rows that were learned together most recently.
+        Number of rows that were learned together most recently; 0 while a file is followed.
     seconds : dict
         How long each rule has learned, since the state was created or loaded.
     refused : list of RefusedRule
         The rules that could not be run, and why.
     notes : list of tuples
         What was skipped: the words of a message, as in `InputError`.
+    wanted : State or None
+        The options that were passed when this state was loaded.
     """
 
     outcome: str
@@ -90,6 +92,7 @@ class State:
     seconds: dict[str, float] = field(default_factory=dict)
     refused: list[RefusedRule] = field(default_factory=list)
     notes: list[tuple[str | Option, ...]] = field(default_factory=list)
+    wanted: State | None = None
 
     @property
     def rounds(self) -> int:
@@ -105,12 +108,15 @@ class State:
 
         ``overlap`` is what to do with rows of ``frame`` that were learned already: refuse, skip or learn.
         """
-        self.notes = []
+        choice, self.notes = self.choice, []
         if self.past is not None:
-            frame, self.notes = new_rows(self.past, frame, self.choice.ids, self.last, overlap)
-            frame = joined(self.past, frame)
-            self.notes += date_notes(self.past, frame, self.choice.ids)
-        stream = advice_of(frame, self.outcome, self.choice)
+            columns = columns_of_next_rows(self, frame)
+            new, notes = new_rows(self.past, frame, choice.ids, self.last, overlap)
+            past = with_empty_columns(self.past, columns.new)
+            frame = joined(past, new, columns.ignored)
+            choice = replace(choice, experts=columns.experts, ignore=())
+            self.notes = [*columns.notes, *notes, *date_notes(past, frame, choice.ids)]
+        stream = advice_of(frame, self.outcome, choice)
         self.rules = rules_for(stream, self.rules, self.loss)
         if self.rules[0] in FOLLOWING:
             stream = stream.as_labels(self.rules[0])
@@ -126,11 +132,21 @@ class State:
         """Decide which columns are experts and which rules are run, from more rows than are learned first."""
         stream = advice_of(frame, self.outcome, self.choice)
         self.rules = rules_for(stream, self.rules, self.loss)
-        self.choice = replace(self.choice, experts=stream.names, ignore=(), ids=stream.ids)
+        self.fix_columns(stream)
+
+    def fix_columns(self, stream: Advice) -> None:
+        """Keep the names of the columns that were used: the next rows are read in the same way."""
+        self.outcome = stream.outcome
+        self.choice = replace(self.choice, experts=stream.names, ids=stream.ids, advice=stream.advice_name or None)
 
     def learn(self, stream: Advice, progress: Callable[[str, int], None] | None = None) -> None:
-        """Let each rule learn the rounds of the stream that it has not learned yet; rules that cannot are refused."""
-        begin, loss = self.rounds, self.used_loss(stream)
+        """Let each rule learn the rounds of the stream that it has not learned yet; rules that cannot are refused.
+
+        If experts have joined, each rule learns all rounds again.
+        """
+        if stream.names != [*self.choice.experts]:
+            self.learners = {}
+        begin, known, loss = self.rounds if self.learners else 0, len(self.refused), self.used_loss(stream)
         if self.learners and stream.labels != self.labels and stream.kind == LABELS:
             for learner in self.learners.values():
                 recode(learner, self.labels, stream)
@@ -148,43 +164,22 @@ class State:
                 self.refused.append(RefusedRule(rule, error))
             self.seconds[rule] = self.seconds.get(rule, 0.0) + time.perf_counter() - start
         if not self.learners:
-            raise self.refused[0].error
+            raise self.refused[known].error
         self.rules = [rule for rule in self.rules if rule in self.learners]
         self.labels = stream.labels
-        self.choice = replace(self.choice, experts=stream.names, ignore=(), ids=stream.ids)
-        self.last = stream.rounds - begin or self.last
+        self.fix_columns(stream)
+        self.last = stream.rounds - self.rounds or self.last
         self.past = used_rows(stream)
 
     def continued(self, wanted: State) -> State:
-        """Return this state with the options of ``wanted`` that may change; raise OptionError if others differ."""
-        for name in COLUMNS_OF_STATE:
-            asked, known = getattr(wanted.choice, name), getattr(self.choice, name)
-            if asked and (list(asked) != list(known) if isinstance(known, (list, tuple)) else asked != known):
-                raise contradiction(name, asked, known)
-        named = sorted({ALIASES.get(rule, rule) for rule in wanted.rules})
-        compared: dict[str, tuple[Any, Any]] = {
-            "outcome": (wanted.outcome, self.outcome),
-            "rules": (named or None, sorted(self.rules)),
-            "loss": (None if wanted.loss is None else wanted.loss.id, "square" if self.loss is None else self.loss.id),
-            **{name: (value, self.parameters.get(name)) for name, value in wanted.parameters.items()},
-        }
-        for name, (asked, known) in compared.items():
-            if asked is not None and asked != known:
-                raise contradiction(name, asked, known)
-        changes = {each.name: getattr(wanted.choice, each.name) for each in fields(ColumnChoice)}
-        free = {name: value for name, value in changes.items() if name not in COLUMNS_OF_STATE}
-        return replace(self, choice=replace(self.choice, **free))
+        """Return this state with the options of ``wanted`` that may change; raise OptionError if others differ.
 
-
-def contradiction(name: str, asked: Any, known: Any) -> OptionError:
-    """Return the error for an option that differs from that of the loaded state."""
-    has = "has none" if known is None or known in ([], ()) else f"has {_listed(known)}"
-    message = f" is {_listed(asked)}, but the loaded state {has}; do not set it, or start without a state"
-    return OptionError(setting(name), message, kind="another option than the state", value=asked)
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        Options about columns are compared with the first rows.
+        """
+        check_options(self, wanted)
+        choice = wanted.choice
+        free = replace(self.choice, ignore=choice.ignore, ahead=choice.ahead, skip_bad=choice.skip_bad)
+        return replace(self, choice=free, wanted=wanted)
 
 
 def recode(learner: Any, labels: list[str], stream: Advice) -> None:

@@ -18,9 +18,10 @@ from mistakebound._support.atomic_file import replace
 from mistakebound._support.schema import need
 from mistakebound.aggregation.registry import BY_ID, FOLLOWING
 from mistakebound.data.columns import Frame, Places
-from mistakebound.errors import ModelError
+from mistakebound.errors import InputError, ModelError, Option, message_text
 from mistakebound.experts import model
 from mistakebound.experts.comparison.advice import ColumnChoice, advice_of
+from mistakebound.experts.comparison.results import RefusedRule
 from mistakebound.experts.comparison.state import State
 from mistakebound.experts.votes import joined_labels
 from mistakebound.losses import loss_named
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
 
-FIELDS = ("learner", "options", "columns", "rounds", "last", "labels", "rules", "shared")
+FIELDS = ("learner", "options", "columns", "rounds", "last", "labels", "rules", "refused", "shared")
 OPTIONS = ("outcome", "experts", "classes", "positive", "advice", "ids", "loss", "parameters")
 
 
@@ -90,7 +91,17 @@ def to_file(state: State) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "rounds": state.rounds,
         "last": state.last,
     }
-    return header | {"labels": state.labels, "rules": rules, "shared": shared}, stored
+    refused = [{"rule": each.rule, "reason": reason_to_file(each.error)} for each in state.refused]
+    return header | {"labels": state.labels, "rules": rules, "refused": refused, "shared": shared}, stored
+
+
+def reason_to_file(error: ValueError) -> list[Any]:
+    """Return the parts of a message: texts, and options as objects."""
+    if not isinstance(error, InputError):
+        return [str(error)]
+    place = error.text().removesuffix(message_text(error.message_parts))
+    parts = [part._asdict() if isinstance(part, Option) else str(part) for part in error.message_parts]
+    return [place, *parts] if place else parts
 
 
 def columns_to_file(frame: Frame) -> tuple[list[dict[str, Any]], dict[str, AnyArray]]:
@@ -129,7 +140,9 @@ def without_repetitions(arrays: Mapping[str, AnyArray]) -> tuple[dict[str, AnyAr
 
 def restored_state(header: dict[str, Any], stored: Mapping[str, AnyArray], path: str) -> State:
     """Return the state that a file describes; raise ModelError with the field that is wrong."""
-    _, options, columns, rounds, last, labels, rules, shared = schema.fields(header, *FIELDS)
+    _, options, columns, rounds, last, labels, rules, refused, shared = schema.fields(
+        {"refused": [], **header}, *FIELDS
+    )
     need(isinstance(shared, dict), "shared must be an object", "shared")
     for name, first in shared.items():
         need(type(first) is str and first in stored, f"shared.{name} is not one of the tensors", "shared")
@@ -155,6 +168,7 @@ def restored_state(header: dict[str, Any], stored: Mapping[str, AnyArray], path:
         check_learner(learner, rule, state, rounds)
         state.learners[rule] = learner
     need(state.learners, "rules must not be empty", "rules")
+    state.refused = [restored_refusal(each, f"refused[{k}]") for k, each in enumerate(schema.items(refused, "refused"))]
     check_rows(state)
     known = {*(f"column.{number}" for number in range(len(columns)))}
     of_rules = tuple(f"rule.{number}." for number in range(len(rules)))
@@ -190,6 +204,21 @@ def restored_options(options: Any) -> State:
     need(isinstance(parameters, dict), "options.parameters must be an object", "options.parameters")
     passed = {name: decode(value, f"options.parameters.{name}") for name, value in parameters.items()}
     return State(schema.text(outcome, "options.outcome"), choice, [], known, passed)
+
+
+def restored_refusal(entry: Any, path: str) -> RefusedRule:
+    """Return a rule that could not be run, and why."""
+    rule, reason = schema.fields(entry, "rule", "reason", path=path)
+    parts: list[str | Option] = []
+    for part in schema.items(reason, f"{path}.reason"):
+        if isinstance(part, dict):
+            name, in_python, value = schema.fields(part, *Option._fields, path=f"{path}.reason")
+            need(value is None or type(value) in schema.LABEL_TYPES, f"{path}.reason has an invalid value", path)
+            schema.texts([name, in_python], f"{path}.reason")
+            parts.append(Option(name, in_python, value))
+        else:
+            parts.append(schema.text(part, f"{path}.reason"))
+    return RefusedRule(schema.text(rule, f"{path}.rule", BY_ID), InputError(*parts))
 
 
 def restored_columns(columns: Any, arrays: Mapping[str, AnyArray], rounds: int, path: str) -> Frame:

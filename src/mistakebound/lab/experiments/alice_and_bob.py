@@ -7,10 +7,13 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import some_rounds
 from mistakebound.lab.experiment import Check, Findings, Table, experiment
-from mistakebound.lab.streams import check_whole, generator
+from mistakebound.lab.sizes import Size
+from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Band, Chart, Level, Line, Mark
+from mistakebound.viz.colours import NEUTRAL
 
 ALPHA = 0.01
+INSIDE = f"the true difference lies in the confidence sequence after every day (by chance, {ALPHA:.0%} of seeds fail)"
 
 
 @experiment(
@@ -22,10 +25,10 @@ ALPHA = 0.01
     setting="On each day p is drawn between 10 % and 85 %, and it rains with probability p. Alice forecasts p with a "
     "random error (standard deviation 5 points); Bob adds 10 points to p.",
     quick={"days": 8000},
+    sizes={"days": Size(8000, 1_000_000)},
 )
 def alice_and_bob(*, days: int = 10000, seed: int = 0) -> Findings:
     """Draw the days, compare the two forecasters, and compare the result with the true distances."""
-    check_whole(days=(days, 10))
     rng = generator(seed, 5)
     p = rng.uniform(0.10, 0.85, days)
     alice, bob = np.clip(p + rng.normal(0, 0.05, days), 0.01, 0.99), p + 0.1
@@ -38,7 +41,7 @@ def alice_and_bob(*, days: int = 10000, seed: int = 0) -> Findings:
     inside = int(np.sum((low <= truth) & (truth <= high)))
     closer, wins = "Alice" if truth[-1] < 0 else "Bob", float(np.mean((bob - y) ** 2 < (alice - y) ** 2))
     checks = [
-        Check("the true difference lies within the confidence sequence after every day", inside == days, f"{inside}"),
+        Check(INSIDE, inside == days, f"{inside} of {days}"),
         Check("a single day shows little: Bob is better on over a third", wins > 1 / 3, f"{100 * wins:.0f} %"),
         Check("the one who is closer to p has the smaller mean error at the end", pair.better == closer, pair.better),
         Check("the difference is clear at the end", clear is not None, f"since day {clear}"),
@@ -48,13 +51,13 @@ def alice_and_bob(*, days: int = 10000, seed: int = 0) -> Findings:
         shown = [day for day in some_rounds(days, log=True) if day >= first]
         at = np.array(shown) - 1
         marks: list[Mark] = [
-            Line("measured from the outcomes", shown, means[at].tolist()),
+            Line("measured from the outcomes", shown, means[at].tolist(), colour=0),
             Line("true, E[(h − p)²]", shown, truth[at].tolist(), dashed=True),
             Band(f"confidence sequence, α = {ALPHA:g}", shown, low[at].tolist(), high[at].tolist(), colour=0),
             Level("0", 0.0, guide=True),
         ]
         if clear is not None and clear >= first:
-            marks.append(Level(f"clear since day {clear:,}", float(clear), along="x", colour=2))
+            marks.append(Level(f"clear since day {clear:,}", float(clear), along="x", colour=NEUTRAL))
         axes = Axis("day", "log"), Axis("mean difference")
         return Chart(title, *axes, marks, note="Below 0, Alice is closer.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, limited
 from mistakebound.viz.chart import Axis, Chart
 
 COLUMNS = ("noise", "m", "β", "mistakes", "bound")
@@ -22,10 +22,11 @@ BETAS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
     "β is used on the same rounds.",
     theorems=("weighted-majority",),
     quick={"n": 16, "rounds": 1000},
+    sizes={"n": Size(8, 20_000), "rounds": Size(500, 1_000_000)},
+    together=(limited("n", "rounds"),),
 )
 def beta(*, n: int = 64, rounds: int = 4000, seed: int = 0) -> Findings:
     """Measure Weighted Majority for several β, without noise and with two rates of it."""
-    check_whole(n=(n, 2), rounds=(rounds, 500))
     clean = mb.streams.panel(n, 1, rounds, seed)
     rows, checks, lines, best = [], [], [], []
     for colour, noise in enumerate(NOISE):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import NEUTRAL
 
 LEARNERS = {"Winnow": mb.Winnow, "Elimination": mb.Elimination, "Perceptron": mb.Perceptron, "Panel": mb.Panel}
 COLUMNS = ("n", "r", "forced", *LEARNERS, "Winnow later", "2 + 3r⌈lg n⌉", "ratio")
@@ -23,10 +26,11 @@ LATER = 20
     f"are left, and contradicts the prediction. Then Winnow sees the same examples and labels {LATER} more times.",
     theorems=("littlestone",),
     quick={"n": 64, "r": 4},
+    sizes={"n": Size(16, 65_536), "r": Size(1, 256, "a disjunction has a variable")},
+    together=(Together("r² ≤ n", lambda at: at["r"] ** 2 <= at["n"], "for larger r, fewer mistakes can be forced"),),
 )
 def disjunction_adversary(*, n: int = 1024, r: int = 8) -> Findings:
     """Play the adversary against four learners, with growing n."""
-    check_whole(n=(n, 16), r=(r, 1, n // 4))
     rows, certificates, wrong, inconsistent = [], [], [], 0
     for size in doublings(4 * r, n):
         forced = r * ((size // r).bit_length() - 1)
@@ -35,7 +39,7 @@ def disjunction_adversary(*, n: int = 1024, r: int = 8) -> Findings:
             learner = make(classes=(0, 1))
             played = mb.adversaries.Disjunction(size, r).play(learner)
             made.append(played.mistakes)
-            truth = played.X[:, list(played.comparator)].any(axis=1)
+            truth = np.asarray(played.X[:, list(played.comparator)].sum(axis=1)).ravel() > 0  # X may be sparse
             inconsistent += int((truth != played.y).sum()) + abs(len(played.comparator) - r)
             if played.mistakes != forced:
                 wrong.append(f"{name}, n = {size}: {played.mistakes}, not {forced}")
@@ -57,9 +61,9 @@ def disjunction_adversary(*, n: int = 1024, r: int = 8) -> Findings:
         Axis("variables n", "log"),
         Axis("mistakes", low=0),
         [
-            measured("forced from any learner", sizes, [row[2] for row in rows], 0),
-            measured("Winnow, with the later passes", sizes, [row[3] + row[-3] for row in rows], 1),
-            bound("bound of Winnow", sizes, [row[-2] for row in rows], 1),
+            measured("forced from any learner", sizes, [row[2] for row in rows], NEUTRAL),
+            measured("Winnow, with the later passes", sizes, [row[3] + row[-3] for row in rows]),
+            bound("bound of Winnow", sizes, [row[-2] for row in rows]),
         ],
     )
     conclusion = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, limited, share
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 COLUMNS = ("n", "r", "rounds", "Winnow", "2 + 3r⌈lg n⌉", "Elimination", "n − r")
 ACTIVE = 1.0
@@ -22,12 +23,13 @@ ACTIVE = 1.0
     "variables, one is 1 on average. Both learners see the same 20n rounds.",
     theorems=("littlestone", "elimination"),
     quick={"n": 256, "r": 8},
+    sizes={"n": Size(256, 262_144), "r": Size(4, 500)},
+    together=(share("r", "n", 16, "the claim is about many irrelevant variables"), limited("n", "r", most=16_000_000)),
 )
 def disjunctions(*, n: int = 8192, r: int = 64, seed: int = 0) -> Findings:
     """Measure both learners for growing n at a small r, and for growing r at a small n."""
-    check_whole(n=(n, 64), r=(r, 4, n // 16))
     few, many = max(1, r // 16), max(4 * r, n // 32)
-    by_n = [_play(each, few, seed) for each in doublings(16, n)]
+    by_n = [_play(each, few, seed) for each in doublings(max(16, 4 * few), n)]
     by_r = [_play(many, each, seed) for each in doublings(1, r)]
     both = [*by_n, *by_r]
     wide, thin = ([row for row, _, _ in each] for each in (by_n, by_r))
@@ -66,7 +68,8 @@ def _play(n: int, r: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate,
 def _chart(title: str, x: Axis, rows: list[tuple[float, ...]], column: int) -> Chart:
     at = [row[column] for row in rows]
     lines = [
-        (measured if number % 2 else bound)(COLUMNS[number], at, [row[number] for row in rows], number // 5)
-        for number in (3, 4, 5, 6)
+        (measured if number % 2 else bound)(COLUMNS[number], at, [row[number] for row in rows], colour_of(learner))
+        for learner, numbers in {"Winnow": (3, 4), "Elimination": (5, 6)}.items()
+        for number in numbers
     ]
     return Chart(title, x, Axis("mistakes", "log"), lines)

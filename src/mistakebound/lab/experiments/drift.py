@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _learnable(at: Mapping[str, Any]) -> bool:
+    return bool(at["rounds"] >= 25 * at["n"] * (at["changes"] + 1))
 
 
 @experiment(
@@ -22,10 +29,14 @@ from mistakebound.viz.chart import Axis, Chart, Level
     "look the same as before. Winnow, a Perceptron with a bias and the Panel learn it, without a parameter for drift.",
     theorems=("guarded-weighted-majority", "bayes-mixture"),
     quick={"rounds": 2000, "n": 30, "changes": 1},
+    sizes={"rounds": Size(500, 500_000), "n": Size(10, 400), "r": Size(1, 5), "changes": Size(1, 100)},
+    together=(
+        Together("rounds ≥ 25n(changes + 1)", _learnable, "a learner needs rounds to recover in"),
+        limited("n", "rounds"),
+    ),
 )
 def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed: int = 0) -> Findings:
     """Learn a drifting stream, and compare the halves between two changes."""
-    check_whole(changes=(changes, 1), rounds=(rounds, 20 * (changes + 1)))
     every = -(-rounds // (changes + 1))
     stream = mb.streams.drifting(n, r, rounds, seed, every=every)
     learners: dict[str, Any] = {"Winnow": mb.Winnow(), "Perceptron": mb.Perceptron(bias=1), "Panel": mb.Panel()}
@@ -52,7 +63,7 @@ def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed
         "Mistakes while the target changes",
         Axis("round", low=0),
         Axis("mistakes so far", low=0),
-        [*lines, Level("bound of the Panel", guard.bound, colour=2), *changed],
+        [*lines, Level("bound of the Panel", guard.bound), *changed],
         note="The vertical lines are the changes of the target.",
     )
     targets = [f"target {number}" for number, _ in enumerate(stream.target, 1)]

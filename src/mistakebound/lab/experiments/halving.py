@@ -7,7 +7,7 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, fits
 from mistakebound.viz.chart import Axis, Chart
 
 COLUMNS = ("k", "experts n", "against the adversary", "on random advice, mean", "on random advice, most", "⌊lg n⌋")
@@ -22,10 +22,11 @@ COLUMNS = ("k", "experts n", "against the adversary", "on random advice, mean", 
     "the same rounds are repeated. Random advice: one expert is always right, and the others flip coins.",
     theorems=("halving",),
     quick={"k": 6, "streams": 5},
+    sizes={"k": Size(3, 16), "streams": Size(5, 1000)},
+    together=(fits("streams·2^k", lambda at: at["streams"] * 2.0 ** at["k"], 1_300_000),),
 )
 def halving(*, k: int = 12, streams: int = 20, seed: int = 0) -> Findings:
     """Play Halving with 2, 4, ..., 2^k experts against the adversary and on random advice."""
-    check_whole(k=(k, 2, 16), streams=(streams, 1))
     rows, forced, random, half = [], [], [], 0
     for power in range(1, k + 1):
         learner = mb.experts.Halving()

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole, generator
+from mistakebound.lab.sizes import Size, Together
+from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
 
 KNOWN = 200  # words that are known from the start
 SHARES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 Example = dict[str, int]
+Sizes = Mapping[str, Any]
+DISTINCT = f"no example would have so many different words of {KNOWN}"
+
+
+def _grows(at: Sizes) -> bool:
+    return bool(at["rounds"] * (at["active"] - 1) >= 2500 + 10 * at["r"])
+
+
+def _useful(at: Sizes) -> bool:
+    return bool(at["rounds"] > mb.bounds.infinite_winnow(at["r"], at["active"], 4.0))
 
 
 @experiment(
@@ -27,10 +40,15 @@ Example = dict[str, int]
     "features that will be seen, learns the same examples.",
     theorems=("infinite-winnow", "littlestone"),
     quick={"rounds": 400},
+    sizes={"rounds": Size(400, 50_000), "r": Size(1, 15), "active": Size(4, 30, large=DISTINCT)},
+    together=(
+        Together("r ≤ σ/2, where σ is --active", lambda at: 2 * at["r"] <= at["active"], "other words must be active"),
+        Together("rounds·(σ − 1) ≥ 2500 + 10r", _grows, "the number of features must grow tenfold"),
+        Together("rounds > bound", _useful, "the bound would be vacuous"),
+    ),
 )
 def infinite_attributes(*, rounds: int = 2000, r: int = 3, active: int = 12, seed: int = 0) -> Findings:
     """Learn streams of words, of which a growing share is new."""
-    check_whole(rounds=(rounds, 100), r=(r, 1, active))
     targets = [f"target {i}" for i in range(r)]
     rows, checks = [], []
     for share in SHARES:
@@ -52,10 +70,10 @@ def infinite_attributes(*, rounds: int = 2000, r: int = 3, active: int = 12, see
         Axis("features seen", "log"),
         Axis("mistakes", low=0),
         [
-            line("θ = 4σ", rows, 1, 2),
-            line("bound for θ = 4σ", rows, 1, 3, colour=0, dashed=True),
-            line("θ = n", rows, 1, 4),
-            line("bound for θ = n", rows, 1, 5, colour=1, dashed=True),
+            line("Winnow, θ = 4σ", rows, 1, 2),
+            line("bound for Winnow, θ = 4σ", rows, 1, 3, dashed=True),
+            line("θ = n", rows, 1, 4, colour=5),
+            line("bound for θ = n", rows, 1, 5, colour=5, dashed=True),
         ],
     )
     columns = ("share of new words", "features seen", "mistakes, θ = 4σ", "bound", "mistakes, θ = n", "bound for θ = n")

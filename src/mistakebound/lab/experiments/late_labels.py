@@ -10,8 +10,9 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 DELAYS = (0, 1, 2, 4, 8, 16, 32)
 
@@ -26,10 +27,16 @@ DELAYS = (0, 1, 2, 4, 8, 16, 32)
     "are played twice.",
     theorems=("delayed",),
     quick={"rounds": 1000, "margin": 0.3, "k": 5},
+    sizes={"rounds": Size(200, 50_000), "n": Size(2, 2000), "margin": Size(0.05, 0.5), "k": Size(1, 500)},
+    together=(
+        Together(
+            "rounds ≥ 50/margin²", lambda at: at["rounds"] >= 50 / at["margin"] ** 2, "the bounds would be vacuous"
+        ),
+        limited("n", "rounds"),
+    ),
 )
 def late_labels(*, rounds: int = 2500, n: int = 20, margin: float = 0.15, k: int = 30, seed: int = 0) -> Findings:
     """Learn both streams with several delays."""
-    check_whole(k=(k, 1))
     planted = mb.streams.margin(n, rounds, margin, seed)
     rows, checks = [], []
     for delay in DELAYS:
@@ -55,7 +62,10 @@ def late_labels(*, rounds: int = 2500, n: int = 20, margin: float = 0.15, k: int
             f"Mistakes on the {title}",
             Axis("τ: rounds until the outcome comes", low=0),
             Axis("mistakes", low=0),
-            [line("mistakes", found, 0, 3), line("bound (1 + 2τ̄)(R‖u‖/γ)²", found, 0, 4, dashed=True)],
+            [
+                line("Perceptron", found, 0, 3),
+                line("bound (1 + 2τ̄)(R‖u‖/γ)²", found, 0, 4, colour=colour_of("Perceptron"), dashed=True),
+            ],
         )
         for title, found in (("random stream", random), ("stream of the adversary", adversary))
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.theorems.base import indicator
 from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.colours import NEUTRAL, colour_of
 
 COLUMNS = ("η", "η/η*", "C", "mistakes", "ln n/C", "RE/C", "status")
 BELOW, ABOVE = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.3, 1.6, 1.8), (2.5, 4.0, 8.0)
@@ -24,13 +25,16 @@ BELOW, ABOVE = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.3, 1.6, 1.8), (2.5, 4.0, 8.0)
     "sees the same rounds with different rates.",
     theorems=("winnow-fixed-rate",),
     quick={"n": 64, "k": 3},
+    sizes={"n": Size(8, 11_000), "k": Size(3, 31, odd=True)},
+    together=(
+        share("k", "n", 2, "the panel is a part of the experts"),
+        fits("n·rounds", lambda at: at["n"] * _rounds(at["n"], at["k"])),
+    ),
 )
 def learning_rate(*, n: int = 500, k: int = 5, seed: int = 0) -> Findings:
     """Measure Winnow with rates from a tenth of the best one to eight times it."""
-    check_whole(n=(n, 8), k=(k, 3, n // 2))
     best = mb.bounds.winnow_rate(1 / k)
-    largest = max(mb.bounds.winnow_fixed_rate(n, 1 / k, best * times) for times in BELOW)
-    X, y = stream = mb.streams.panel(n, k, int(2 * largest), seed)
+    X, y = stream = mb.streams.panel(n, k, _rounds(n, k), seed)
     u = indicator(stream.target, n) / k
     rows, certificates = [], []
     for times in (*BELOW, *ABOVE):
@@ -58,10 +62,10 @@ def learning_rate(*, n: int = 500, k: int = 5, seed: int = 0) -> Findings:
         Axis("learning rate η", "log"),
         Axis("mistakes", "log"),
         [
-            measured("mistakes", rates, mistakes_at, 0),
-            bound("bound ln n/C", rates[:count], simple_at[:count], 1),
-            bound("bound RE(u‖uniform)/C", rates[:count], bound_at[:count], 2),
-            Level("η*, with the smallest bound", best, along="x", colour=3),
+            measured("Winnow", rates, mistakes_at),
+            bound("bound ln n/C", rates[:count], simple_at[:count], colour_of("Winnow")),
+            bound("bound RE(u‖uniform)/C", rates[:count], bound_at[:count]),
+            Level("η*, with the smallest bound", best, along="x", colour=NEUTRAL),
         ],
     )
     conclusion = (
@@ -69,3 +73,9 @@ def learning_rate(*, n: int = 500, k: int = 5, seed: int = 0) -> Findings:
         f"mistakes are {fewest[3]}, at {fewest[1]:g} η*: the rate with the smallest bound need not be the best here."
     )
     return Findings(conclusion, checks, [Table("Rates", COLUMNS, rows)], [chart])
+
+
+def _rounds(n: int, k: int) -> int:
+    """Return twice the largest bound."""
+    best = mb.bounds.winnow_rate(1 / k)
+    return int(2 * max(mb.bounds.winnow_fixed_rate(n, 1 / k, best * times) for times in BELOW))

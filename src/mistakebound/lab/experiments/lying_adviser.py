@@ -7,7 +7,8 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole, generator
+from mistakebound.lab.sizes import Size, limited
+from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart, Level
 
 
@@ -22,10 +23,11 @@ from mistakebound.viz.chart import Axis, Chart, Level
     "Majority, which does not see the advice, and with the advice alone.",
     theorems=("guarded-weighted-majority", "weighted-majority"),
     quick={"rounds": 600, "n": 8},
+    sizes={"rounds": Size(200, 1_000_000), "n": Size(2, 5000)},
+    together=(limited("n", "rounds"),),
 )
 def lying_adviser(*, rounds: int = 2000, n: int = 20, seed: int = 0) -> Findings:
     """Play the guard with each adviser."""
-    check_whole(rounds=(rounds, 2), n=(n, 2))
     rng = generator(seed, 7)
     y = rng.integers(2, size=rounds)
     wrong = rng.random((rounds, n)) < np.where(np.arange(n) == 0, 0.1, 0.4)
@@ -55,9 +57,9 @@ def lying_adviser(*, rounds: int = 2000, n: int = 20, seed: int = 0) -> Findings
                 Axis("mistakes so far", low=0),
                 [
                     curve("advice alone", np.cumsum(advice != y), dashed=True),
-                    curve("Weighted Majority alone", alone.mistake_curve),
+                    curve("Weighted Majority", alone.mistake_curve),
                     curve("guard", ledger.mistake_curve),
-                    Level("bound of the guard", certificate.bound, colour=2),
+                    Level("bound of the guard", certificate.bound),
                 ],
                 note=f"Mistakes of the advice: {ledger.advice_mistakes:,}; of the guard: {ledger.mistakes:,}.",
             )

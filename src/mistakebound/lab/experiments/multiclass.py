@@ -7,8 +7,9 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together, limited, share
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 
 @experiment(
@@ -20,10 +21,15 @@ from mistakebound.viz.chart import Axis, Chart
     "certificate checks the margin of U in all rounds.",
     theorems=("multiclass-perceptron",),
     quick={"rounds": 1000, "n": 20, "k": 4},
+    sizes={"rounds": Size(500, 200_000), "n": Size(4, 2000), "k": Size(2, 100)},
+    together=(
+        share("k", "n", 1, "the rows of U are orthogonal"),
+        Together("rounds ≥ 100k", lambda at: at["rounds"] >= 100 * at["k"], "the margins would hardly differ"),
+        limited("n", "rounds"),
+    ),
 )
 def multiclass(*, rounds: int = 4000, n: int = 40, k: int = 6, seed: int = 0) -> Findings:
     """Learn streams with several margins, for which the bound is at most two thirds of the rounds."""
-    check_whole(k=(k, 2, n), rounds=(rounds, 10 * k))
     rows, checks = [], []
     for margin in np.geomspace((3 / rounds) ** 0.5, 0.9 / k**0.5, 7).tolist():
         stream = mb.streams.classes(n, k, rounds, margin, seed)
@@ -39,7 +45,10 @@ def multiclass(*, rounds: int = 4000, n: int = 40, k: int = 6, seed: int = 0) ->
         f"Mistakes with {k} classes",
         Axis("margin γ", "log"),
         Axis("mistakes", "log"),
-        [line("mistakes", rows, 0, 1), line("bound 2(R‖U‖/γ)²", rows, 0, 2, dashed=True)],
+        [
+            line("multiclass Perceptron", rows, 0, 1),
+            line("bound 2(R‖U‖/γ)²", rows, 0, 2, colour=colour_of("multiclass Perceptron"), dashed=True),
+        ],
     )
     table = Table(f"Mistakes in {rounds:,} rounds", ("γ", "mistakes", "bound", "mistakes / bound"), rows)
     conclusion = (

@@ -9,8 +9,10 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.sizes import Size, Together, limited, share
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
 
+VACUOUS = "the bounds would be vacuous"
 RATES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 
 
@@ -24,6 +26,12 @@ RATES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     "the whole stream. A bound that is not below the number of rounds is vacuous: the table shows the status.",
     theorems=("perceptron-agnostic", "winnow-agnostic"),
     quick={"rounds": 1500, "n": 16},
+    sizes={"rounds": Size(1000, 200_000), "n": Size(3, 500), "k": Size(3, 31, odd=True)},
+    together=(
+        share("k", "n", 1, "the panel is a part of the experts"),
+        Together("rounds ≥ 10nk", lambda at: at["rounds"] >= 10 * at["n"] * at["k"], VACUOUS),
+        limited("n", "rounds"),
+    ),
 )
 def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Findings:
     """Learn the stream with several rates of both kinds of noise."""
@@ -34,7 +42,7 @@ def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Find
     checks, charts = [], []
     for kind, noisy in (("labels", mb.streams.label_noise), ("attributes", mb.streams.attribute_noise)):
         marks: list[Mark] = []
-        for colour, name in enumerate(("Perceptron", "Winnow")):
+        for name in ("Perceptron", "Winnow"):
             found = []
             for rate in RATES:
                 stream = noisy(clean, rate, seed)
@@ -56,8 +64,8 @@ def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Find
                 Check(f"{name}: the bound is useful with some noise in {kind}", holds > 1, f"for {holds} rates"),
             ]
             marks += [
-                line(name, found, 1, 4, colour=colour),
-                line(f"bound of {name}", found, 1, 5, colour=colour, dashed=True),
+                line(name, found, 1, 4),
+                line(f"bound of {name}", found, 1, 5, dashed=True),
             ]
         axes = Axis(f"share of flipped {kind}", low=0), Axis("mistakes", low=0)
         marks += [line("planted panel", found, 1, 3), Level("rounds", float(rounds), guide=True)]

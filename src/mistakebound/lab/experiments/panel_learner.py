@@ -7,6 +7,7 @@ from typing import Any
 import mistakebound as mb
 from mistakebound.lab.charts import bars
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.sizes import Size, limited
 from mistakebound.viz.chart import Axis, Chart
 
 
@@ -20,6 +21,8 @@ from mistakebound.viz.chart import Axis, Chart
     "change three times. The same Panel, without any parameter, learns each of them once.",
     theorems=("guarded-weighted-majority", "bayes-mixture"),
     quick={"rounds": 1500, "n": 20},
+    sizes={"rounds": Size(500, 200_000), "n": Size(5, 5000)},
+    together=(limited("n", "rounds"),),
 )
 def panel_learner(*, rounds: int = 4000, n: int = 50, seed: int = 0) -> Findings:
     """Learn the three streams, and compare the Panel with its members and bounds."""

@@ -7,8 +7,9 @@ from itertools import count
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_odd, check_whole
+from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
+from mistakebound.viz.colours import NEUTRAL, colour_of
 
 COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
 
@@ -22,11 +23,14 @@ COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
     "the same rounds, twice as many as the larger bound. Winnow (normalised) runs with the best rate for γ = 1/k.",
     theorems=("perceptron-panel", "winnow-panel"),
     quick={"n": 128, "k": 5},
+    sizes={"n": Size(128, 1800), "k": Size(3, 33, odd=True)},
+    together=(
+        share("k", "n", 16, "the mistakes are compared from about n = 2k on"),
+        fits("2n·max(nk, 2k² ln n)", lambda at: 2 * at["n"] * max(_bounds(at["n"], at["k"]))),
+    ),
 )
 def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
     """Measure both learners for up to n experts, and for three sizes of the panel up to k."""
-    check_whole(n=(n, 48), k=(k, 3, n // 16))
-    check_odd(k)
     rows, checks, crossings, charts = [], [], [], []
     for size in sorted({k // 3 | 1, k // 2 | 1, k}):
         played = [_play(size, each, seed) for each in doublings(max(8, size + 1), n)]
@@ -34,28 +38,27 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
         checks += [certified(f"k = {size}, Perceptron", *(first for _, first, _ in played))]
         checks += [certified(f"k = {size}, Winnow", *(second for _, _, second in played))]
         _, sizes, _, slow, slow_bounds, fast, fast_bounds = map(list, zip(*(row for row, _, _ in played), strict=True))
-        ahead = f"{fast[-1]} and {slow[-1]}"
+        ahead = f"{fast[-1]:,} and {slow[-1]:,}"
         checks.append(Check(f"k = {size}, n = {n}: Winnow makes fewer mistakes", fast[-1] < slow[-1], ahead))
         grows = [ends[-1] / max(ends[1], 1) for ends in (fast, slow)]
         growth = f"from n = {sizes[1]} to {n}: ×{grows[0]:.3g}, and ×{grows[1]:.3g} for the Perceptron"
         checks.append(Check(f"k = {size}: Winnow's mistakes grow more slowly with n", grows[0] < grows[1], growth))
         crossings.append((size, _crossing(size), _measured(sizes, slow, fast)))
-        slower = measured("Perceptron", sizes, slow, 0), bound("nk", sizes, slow_bounds, 0)
-        faster = measured("Winnow", sizes, fast, 1), bound("2k² ln n", sizes, fast_bounds, 1)
-        level = Level("the bounds cross", crossings[-1][1], along="x", colour=2)
+        slower = measured("Perceptron", sizes, slow), bound("nk", sizes, slow_bounds, colour_of("Perceptron"))
+        faster = measured("Winnow", sizes, fast), bound("2k² ln n", sizes, fast_bounds, colour_of("Winnow"))
+        level = Level("the bounds cross", crossings[-1][1], along="x", colour=NEUTRAL)
         marks: list[Mark] = [*slower, *faster, *([level] if sizes[0] <= level.at <= n else [])]
         charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)
     conclusion = (
         f"For k = {k} the bounds cross at n = {crossings[-1][1]}. Measured, {crossings[-1][2]}. With n = {n}, Winnow "
-        f"makes {rows[-1][5]} mistakes, and the Perceptron {rows[-1][3]}."
+        f"makes {rows[-1][5]:,} mistakes, and the Perceptron {rows[-1][3]:,}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, rows), crossed], charts)
 
 
 def _play(k: int, n: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate, mb.Certificate]:
-    bounds = mb.bounds.perceptron_panel(n, k), mb.bounds.winnow_panel(n, k)
-    X, y = stream = mb.streams.panel(n, k, int(2 * max(bounds)), seed)
+    X, y = stream = mb.streams.panel(n, k, int(2 * max(_bounds(n, k))), seed)
     certificates, row = [], [k, n, float(len(stream))]
     theorems = {"perceptron-panel": mb.Perceptron(), "winnow-panel": mb.NormalizedWinnow("best", margin=1 / k)}
     for theorem, learner in theorems.items():
@@ -63,6 +66,10 @@ def _play(k: int, n: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate,
         certificates.append(learner.certify(theorem, comparator=stream.target, X=X, y=y))
         row += [mistakes, certificates[-1].bound]
     return tuple(row), certificates[0], certificates[1]
+
+
+def _bounds(n: int, k: int) -> tuple[float, float]:
+    return mb.bounds.perceptron_panel(n, k), mb.bounds.winnow_panel(n, k)
 
 
 def _crossing(k: int) -> int:

@@ -10,10 +10,12 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import Stream, check_whole, generator
+from mistakebound.lab.sizes import Size, fits, share
+from mistakebound.lab.streams import Stream, generator
 from mistakebound.theorems.base import indicator
 from mistakebound.theorems.pnorm import dual_norm
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
@@ -31,16 +33,18 @@ COLUMNS = ("target", "p", "mistakes", "bound", "‖u‖_q", "rounds")
     "feature has a weight −1 or +1, 2k + 1 features of an example are −1 or +1, and the label is the sign of the sum.",
     theorems=("pnorm",),
     quick={"n": 64},
+    sizes={"n": Size(60, 170), "k": Size(3, 7, odd=True)},
+    together=(
+        share("k", "n", 20, "a sparse target has few of the n features"),
+        fits("n·rounds", lambda at: at["n"] * _rounds(at["n"], at["k"]), 40_000_000),
+    ),
 )
 def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
     """Measure several p on a stream with a sparse target and on one with a dense target."""
-    check_whole(n=(n, 60), k=(k, 1, n // 20))
-    powers = sorted({2.0, 2.5, 3.0, 4.0, 6.0, round(2 * math.log(n), 2)})
+    powers = _powers(n)
     rows, checks, charts, ends = [], [], [], []
     for name, dense in (("sparse", False), ("dense", True)):
-        radius, norm = (2 * k + 1, n) if dense else (n, k)  # numbers of entries ±1 of x and of u
-        bounds = [mb.bounds.pnorm(p, radius ** (1 / p), dual_norm(np.ones(norm), p), 1.0) for p in powers]
-        stream = (_dense if dense else mb.streams.panel)(n, k, int(1.5 * max(bounds)), seed)
+        stream = (_dense if dense else mb.streams.panel)(n, k, _rounds(n, k, dense=dense), seed)
         u = stream.target if dense else indicator(stream.target, n)
         certificates = []
         for p in powers:
@@ -57,8 +61,8 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
         better = best[2] < other[2] and best[3] < other[3]
         checks.append(Check(f"{name} target: p = {best[1]:g} is better than p = {other[1]:g}", better, compared))
         lines = [
-            measured("mistakes", powers, [row[2] for row in here], 0),
-            bound("bound", powers, [row[3] for row in here], 0),
+            measured("p-norm Perceptron", powers, [row[2] for row in here]),
+            bound("bound", powers, [row[3] for row in here], colour_of("p-norm Perceptron")),
         ]
         charts.append(Chart(f"A {name} target", Axis("p"), Axis("mistakes", "log"), lines))
     conclusion = " ".join(
@@ -66,6 +70,17 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
         for first, last in ends
     )
     return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, rows)], charts)
+
+
+def _powers(n: int) -> list[float]:
+    return sorted({2.0, 2.5, 3.0, 4.0, 6.0, round(2 * math.log(n), 2)})
+
+
+def _rounds(n: int, k: int, *, dense: bool = True) -> int:
+    """Return one and a half times the largest bound."""
+    radius, norm = (2 * k + 1, n) if dense else (n, k)  # numbers of entries ±1 of x and of u
+    ones = np.ones(norm)
+    return int(1.5 * max(mb.bounds.pnorm(p, radius ** (1 / p), dual_norm(ones, p), 1.0) for p in _powers(n)))
 
 
 def _dense(n: int, k: int, rounds: int, seed: int) -> Stream:

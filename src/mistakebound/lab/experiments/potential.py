@@ -5,8 +5,9 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab import potentials
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, limited
 from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.colours import NEUTRAL
 
 GAMMA, PANEL, NOISE = 0.15, 5, 0.05
 COLUMNS = ("learner", "inequality of the lemma", "mistakes", "value at the end", "line of the lemma")
@@ -23,10 +24,11 @@ COLUMNS = ("learner", "inequality of the lemma", "mistakes", "value at the end",
     "the others flip coins.",
     theorems=("novikoff", "winnow-fixed-rate", "weighted-majority"),
     quick={"n": 32, "rounds": 2000},
+    sizes={"n": Size(16, 3000), "rounds": Size(2000, 200_000)},
+    together=(limited("n", "rounds"),),
 )
 def potential(*, n: int = 200, rounds: int = 6000, seed: int = 0) -> Findings:
     """Replay the mistakes of three learners, and compare each step with the lemma of its theorem."""
-    check_whole(n=(n, 16), rounds=(rounds, 2000))
     noisy = mb.streams.label_noise(mb.streams.panel(n, 1, rounds // 10, seed), NOISE, seed)
     parts = {
         "Perceptron": potentials.perceptron(mb.streams.margin(n, rounds, GAMMA, seed)),
@@ -44,7 +46,7 @@ def potential(*, n: int = 200, rounds: int = 6000, seed: int = 0) -> Findings:
         for each in part.potentials:
             checks.append(Check(f"{name}: {each.inequality} at each mistake", each.holds, each.least_slack()))
             rows.append((name, each.inequality, len(each.slacks), each.values[-1], each.line[-1]))
-        limit = Level("bound on the mistakes", part.certificate.bound, along="x", colour=3)
+        limit = Level("bound on the mistakes", part.certificate.bound, along="x", colour=NEUTRAL)
         title, y = axes[name]
         charts.append(Chart(f"{name}: {title}", Axis("mistakes", low=0), y, [*part.marks, limit]))
     conclusion = f"The {len(rows)} inequalities were evaluated {sum(row[2] for row in rows)} times, at each mistake."

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole, generator
+from mistakebound.lab.sizes import Size, Together, limited
+from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
 
 SPREAD = math.log(1e6) / 2  # a probability of one in a million that the draws deviate by √(T·SPREAD)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _useful(at: Mapping[str, Any]) -> bool:
+    return bool(at["rounds"] >= 400 * math.log(2 * at["pairs"]))
 
 
 @experiment(
@@ -27,10 +35,14 @@ SPREAD = math.log(1e6) / 2  # a probability of one in a million that the draws d
     "is the exact expected number of mistakes of the randomized rule; one sequence of draws is also played.",
     theorems=("weighted-majority", "randomized-weighted-majority"),
     quick={"rounds": 4000, "pairs": 4},
+    sizes={"rounds": Size(400, 200_000), "pairs": Size(1, 500)},
+    together=(
+        Together("rounds ≥ 400 ln(2·pairs)", _useful, "the bounds would be vacuous in a sixteenth of the rounds"),
+        limited("pairs", "rounds", most=5_000_000),
+    ),
 )
 def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -> Findings:
     """Play both rules against the adversary, with several numbers of rounds up to the one that is passed."""
-    check_whole(rounds=(rounds, 16), pairs=(pairs, 1))
     n = 2 * pairs
     rows, averages, checks = [], [], []
     for T in (rounds // 16, rounds // 8, rounds // 4, rounds // 2, rounds):
@@ -53,10 +65,10 @@ def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -
         ]
     marks = [
         line("Weighted Majority", averages, 0, 1),
-        line("bound of Weighted Majority", averages, 0, 5, colour=0, dashed=True),
+        line("bound of Weighted Majority", averages, 0, 5, dashed=True),
         line("randomized, expected", averages, 0, 2),
-        line("bound of the randomized rule", averages, 0, 3, colour=1, dashed=True),
-        line("randomized, drawn", averages, 0, 4),
+        line("bound of the randomized rule", averages, 0, 3, dashed=True),
+        line("randomized, drawn", averages, 0, 4, colour=5),
     ]
     chart = Chart("Average regret", Axis("rounds T", "log"), Axis("regret / T"), marks)
     columns = ("T", "best expert", "Weighted Majority", "bound", "Σ F_t", "bound of Σ F_t", "drawn", "limit of draws")

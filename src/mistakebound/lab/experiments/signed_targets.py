@@ -7,9 +7,10 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured, mistakes_over_time
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, limited
 from mistakebound.theorems.base import indicator
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
+from mistakebound.viz.colours import colour_of
 
 COLUMNS = ("n", "balanced", "bound", "normalised", "status of normalised")
 PANEL, OPPOSITE = 5, 2
@@ -25,10 +26,11 @@ PANEL, OPPOSITE = 5, 2
     f"with the opposite sign: u is ±1/{PANEL} on them, and γ = 1/{PANEL}. Both learners run with the best rate for γ.",
     theorems=("balanced-winnow", "winnow-fixed-rate"),
     quick={"n": 64, "rounds": 1000},
+    sizes={"n": Size(32, 10_000), "rounds": Size(1000, 200_000)},
+    together=(limited("n", "rounds", most=10_000_000),),
 )
 def signed_targets(*, n: int = 512, rounds: int = 6000, seed: int = 0) -> Findings:
     """Play both learners on the same rounds, for up to n features."""
-    check_whole(n=(n, 32), rounds=(rounds, 1000))
     rows, certificates, refused = [], [], []
     for size in doublings(16, n):
         stream, signs = mb.streams.panel(size, PANEL, rounds, seed), np.ones(size)
@@ -51,14 +53,14 @@ def signed_targets(*, n: int = 512, rounds: int = 6000, seed: int = 0) -> Findin
         Check("in the second half, only normalised Winnow errs often", half[1] > rounds // 20 > half[0], late),
     ]
     curves: list[Mark] = [
-        mistakes_over_time("normalised Winnow", ledgers[1], 0),
-        mistakes_over_time("balanced Winnow", ledgers[0], 1),
-        Level("bound of balanced Winnow", rows[-1][2], colour=1),
+        mistakes_over_time("normalised Winnow", ledgers[1]),
+        mistakes_over_time("balanced Winnow", ledgers[0]),
+        Level("bound of balanced Winnow", rows[-1][2]),
     ]
     sizes = [row[0] for row in rows]
     grows = [
-        measured("balanced Winnow", sizes, [row[1] for row in rows], 1),
-        bound("bound", sizes, [row[2] for row in rows], 1),
+        measured("balanced Winnow", sizes, [row[1] for row in rows]),
+        bound("bound", sizes, [row[2] for row in rows], colour_of("balanced Winnow")),
     ]
     charts = [
         Chart(f"Mistakes round by round, with n = {n}", Axis("rounds", low=0), Axis("mistakes", low=0), curves),

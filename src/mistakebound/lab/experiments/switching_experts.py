@@ -7,8 +7,10 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole, generator
+from mistakebound.lab.sizes import TOO_FEW, Size, Together, limited
+from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
+from mistakebound.viz.colours import colour_of
 
 ETA = 0.5  # the square loss on [0, 1] is exp-concave at this rate
 
@@ -23,10 +25,14 @@ ETA = 0.5  # the square loss on [0, 1] is exp-concave at this rate
     "0.4. Forecasts are cut to [0, 1]. Square loss, η = ½, and α = k/(T−1). The best sequence is found in hindsight.",
     theorems=("fixed-share", "exponentially-weighted-average"),
     quick={"rounds": 400, "n": 4, "switches": 1},
+    sizes={"rounds": Size(200, 50_000), "n": Size(2, 500), "switches": Size(1, 10)},
+    together=(
+        Together("rounds ≥ 100(switches + 1)", lambda at: at["rounds"] >= 100 * (at["switches"] + 1), TOO_FEW),
+        limited("n", "rounds", most=1_000_000),
+    ),
 )
 def switching_experts(*, rounds: int = 2000, n: int = 8, switches: int = 3, seed: int = 0) -> Findings:
     """Mix the forecasts with both rules, and compare them with the best sequence of experts."""
-    check_whole(rounds=(rounds, 100), n=(n, 2), switches=(switches, 1, 10))
     rng, times = generator(seed, 8), np.arange(rounds)
     y = rng.uniform(0, 1, rounds)
     good = (times * (switches + 1) // rounds) % n
@@ -51,9 +57,9 @@ def switching_experts(*, rounds: int = 2000, n: int = 8, switches: int = 3, seed
     regrets: list[Mark] = [
         curve("Fixed Share", shared.loss_curve - ideal),
         curve("exponential weights", averaged.loss_curve - ideal),
-        Level("bound of Fixed Share", bound, colour=0),
+        Level("bound of Fixed Share", bound),
     ]
-    weights = [curve("weight", np.asarray(shared.weights)[times, good])]
+    weights = [curve("weight", np.asarray(shared.weights)[times, good], colour=colour_of("Fixed Share"))]
     when, share = Axis("round", low=0), Axis("weight", low=0, high=1)
     charts = [
         Chart("Regret to the sequence of good experts", when, Axis("regret so far"), regrets),

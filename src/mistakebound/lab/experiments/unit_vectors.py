@@ -5,7 +5,9 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.sizes import Size
 from mistakebound.viz.chart import Axis, Chart, Line
+from mistakebound.viz.colours import colour_of
 
 
 @experiment(
@@ -17,6 +19,7 @@ from mistakebound.viz.chart import Axis, Chart, Line
     "the same k examples are shown three more times, with the same labels.",
     theorems=("novikoff",),
     quick={"k": 40},
+    sizes={"k": Size(1, 20_000, "the adversary shows at least one vector")},
 )
 def unit_vectors(*, k: int = 400) -> Findings:
     """Play the adversary with several k, up to the one that is passed, against the Perceptron."""
@@ -43,8 +46,8 @@ def unit_vectors(*, k: int = 400) -> Findings:
         Axis("k = 1/γ²", low=0),
         Axis("mistakes", low=0),
         [
-            Line("mistakes", sizes, [row[1] for row in rows], dots=True, joined=False),
-            bound("bound of Novikoff", sizes, [row[3] for row in rows]),
+            Line("Perceptron", sizes, [row[1] for row in rows], dots=True, joined=False),
+            bound("bound of Novikoff", sizes, [row[3] for row in rows], colour_of("Perceptron")),
         ],
     )
     table = Table("Mistakes forced by the adversary", ("k", "mistakes", "mistakes later", "bound"), rows)

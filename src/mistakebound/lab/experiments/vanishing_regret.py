@@ -10,8 +10,10 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole, generator
+from mistakebound.lab.sizes import Size, limited
+from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 ERRORS = 5.0  # standard errors within which a mean must lie
 
@@ -26,10 +28,11 @@ ERRORS = 5.0  # standard errors within which a mean must lie
     "over several streams. Square loss: one expert is always right, and the others always wrong.",
     theorems=("hedge", "adahedge", "exponentially-weighted-average"),
     quick={"rounds": 1024, "n": 8, "streams": 20},
+    sizes={"rounds": Size(1024, 65_536), "n": Size(2, 900), "streams": Size(20, 400)},
+    together=(limited("n", "rounds", most=1_000_000), limited("n", "rounds", "streams", most=50_000_000)),
 )
 def vanishing_regret(*, rounds: int = 4096, n: int = 16, streams: int = 40, seed: int = 0) -> Findings:
     """Measure the regrets for several numbers of rounds, up to the one that is passed."""
-    check_whole(rounds=(rounds, 1024), n=(n, 2), streams=(streams, 20))
     rows, checks = [], []
     for T in (rounds // 64, rounds // 16, rounds // 4, rounds):
         expected, bound, means = mb.adversaries.coin_flip_regret(n, T), mb.bounds.hedge(n, T), []
@@ -55,7 +58,10 @@ def vanishing_regret(*, rounds: int = 4096, n: int = 16, streams: int = 40, seed
         line("expected for every rule", rows, 0, 3, dashed=True),
         line("bound √(T ln n/2)", rows, 0, 4, dashed=True),
     ]
-    square = [line("exponential weights, η = ½", rows, 0, 5), line("bound 2 ln n", rows, 0, 6, dashed=True)]
+    square = [
+        line("exponential weights, η = ½", rows, 0, 5),
+        line("bound 2 ln n", rows, 0, 6, colour=colour_of("exponential weights"), dashed=True),
+    ]
     charts = [
         Chart("Regret on coin flips", Axis("rounds T", "log"), Axis("regret", "log"), flips),
         Chart("Regret with the square loss", Axis("rounds T", "log"), Axis("regret", low=0), square),

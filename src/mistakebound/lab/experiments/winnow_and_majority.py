@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.colours import NEUTRAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _useful(at: Mapping[str, Any]) -> bool:
+    return bool(at["rounds"] >= 3 * at["k"] ** 2 * math.log(at["n"]))
 
 
 @experiment(
@@ -24,10 +33,15 @@ from mistakebound.viz.chart import Axis, Chart, Level
     "that learns only after its own mistakes see the same rounds.",
     theorems=("winnow-best-rate", "winnow-panel", "weighted-majority"),
     quick={"rounds": 600, "n": 31},
+    sizes={"rounds": Size(200, 200_000), "n": Size(4, 5000), "k": Size(3, 31, odd=True)},
+    together=(
+        Together("k < n", lambda at: at["k"] < at["n"], "the panel is a part of the experts"),
+        Together("rounds ≥ 3k² ln n", _useful, "the bound of Winnow would be vacuous"),
+        limited("n", "rounds", most=3_000_000),
+    ),
 )
 def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: int = 0) -> Findings:
     """Play the three learners on one stream."""
-    check_whole(k=(k, 3), n=(n, k + 1))
     stream = mb.streams.panel(n, k, rounds, seed)
     eta = mb.bounds.winnow_rate(1 / k)
     beta = math.exp(-2 * eta)
@@ -63,9 +77,9 @@ def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: in
         Axis("mistakes so far", low=0),
         [
             curve("Winnow", learned.mistake_curve),
-            curve("Weighted Majority, own mistakes only", np.cumsum(answers != stream.y), dashed=True),
+            curve("Weighted Majority, own mistakes only", np.cumsum(answers != stream.y), colour=NEUTRAL, dashed=True),
             curve("Weighted Majority, every round", voted.mistake_curve),
-            Level("bound of Winnow", certificate.bound, colour=0),
+            Level("bound of Winnow", certificate.bound),
         ],
         note=f"Winnow and Weighted Majority that learns in each round differ for the first time in round {first}.",
     )
