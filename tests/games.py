@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.rules.reference import ReferenceGame
-from mistakebound.theorems.evidence import Step
+from mistakebound.theorems.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -109,6 +109,11 @@ def trained(rng: random.Random, among: list[Any] = LEARNERS) -> tuple[Any, Any, 
     if learner.classes is None and len(set(labels)) == 1:
         labels[0] = pair[1 - y[0]]
     learner.run(rows, labels)
+    if among is LEARNERS and not isinstance(learner, mb.Panel) and rng.random() < 0.3:
+        parts = [copy(learner) for _ in range(rng.choice([2, 3]))]
+        for k, part in enumerate(parts):
+            part.run(rows[: k + 1], labels[: k + 1])
+        learner = mb.mix(learner, parts, rng.choice([None, "mistakes"]))
     return learner, rows, labels
 
 

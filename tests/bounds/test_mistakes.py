@@ -297,6 +297,7 @@ def test_every_theorem_is_listed() -> None:
         "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "boa-adaptive",
         "ml-prod", "squint", "ogd",
         "delayed", "delayed-pnorm", "delayed-winnow", "delayed-balanced-winnow",
+        "mixing", "mixing-pnorm", "mixing-winnow", "mixing-balanced-winnow", "mixing-littlestone",
     }  # fmt: skip
     assert bounds.BOUNDS["winnow-best-rate"](1024, 1) == 10.0
 

@@ -11,6 +11,7 @@ import mistakebound as mb
 from mistakebound.forecasters import compare
 from mistakebound.lab.charts import bars, curve, line, some_rounds
 from mistakebound.lab.experiments import randomized_majority as two_groups
+from mistakebound.learners.mixing import mix
 from mistakebound.viz.chart import Line
 
 NAMES = (
@@ -19,6 +20,7 @@ NAMES = (
     "infinite-attributes",
     "late-labels",
     "lying-adviser",
+    "mixing",
     "multiclass",
     "noise",
     "panel-learner",
@@ -167,12 +169,19 @@ def swapped(forecasts: dict[str, Any], y: Any, alpha: float) -> Any:
     return compare(dict(zip(names, reversed(columns), strict=True)), y, alpha=alpha)
 
 
+def unfair(start: Any, parts: Any) -> Any:
+    """Mix with a small share of the first part, which makes most mistakes."""
+    shares = [1.0] if len(parts) == 1 else [0.0, *[1 / (len(parts) - 1)] * (len(parts) - 1)]
+    return mix(start, parts, shares)
+
+
 BROKEN: dict[str, tuple[Any, str, Any, str]] = {
     "alice-and-bob": (mb.forecasters, "compare", swapped, "the true difference lies in"),
     "drift": (mb, "Winnow", Slow, "Winnow recovers"),
     "infinite-attributes": (mb, "Winnow", Slow, "infinite-winnow"),
     "late-labels": (mb, "Perceptron", Misled, "the adversary reaches the bound"),
     "lying-adviser": (mb.experts, "Guarded", Trusting, "the guard errs less often than the adviser"),
+    "mixing": (mb, "mix", unfair, "mixing: does not apply"),
     "multiclass": (mb, "MulticlassPerceptron", Biased, "multiclass-perceptron"),
     "noise": (mb, "NormalizedWinnow", Hasty, "winnow-agnostic"),
     "panel-learner": (mb, "Panel", Cautious, "guarded-weighted-majority"),

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 import mistakebound as mb
 from mistakebound.rules.multiclass_perceptron import NO_CLASS, MulticlassGame, MulticlassPerceptronRule
 from mistakebound.theorems import THEOREMS, Witness
-from mistakebound.theorems.evidence import Step
+from mistakebound.theorems.steps import Step
 
 THEOREM = THEOREMS["multiclass-perceptron"]
 

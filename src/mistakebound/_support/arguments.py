@@ -89,6 +89,7 @@ RANGES = {
     "k": COUNT,
     "d": Interval(least=0, whole=True),
     "active": COUNT,
+    "shards": COUNT,
     "r": Interval(least=0, whole=True),
     "rounds": Interval(least=0, whole=True),
     "switches": Interval(least=0, whole=True),

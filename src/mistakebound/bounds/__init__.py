@@ -39,6 +39,13 @@ from mistakebound.bounds.majority import (
     randomized_weighted_majority,
     weighted_majority,
 )
+from mistakebound.bounds.mixing import (
+    mixing,
+    mixing_balanced_winnow,
+    mixing_littlestone,
+    mixing_pnorm,
+    mixing_winnow,
+)
 from mistakebound.bounds.mixture import bayes_mixture, logit_mixing
 from mistakebound.bounds.passive_aggressive import passive_aggressive_i, passive_aggressive_ii
 from mistakebound.bounds.perceptron import (
@@ -99,6 +106,11 @@ BOUNDS = _by_name(
     delayed_pnorm,
     delayed_winnow,
     delayed_balanced_winnow,
+    mixing,
+    mixing_pnorm,
+    mixing_winnow,
+    mixing_balanced_winnow,
+    mixing_littlestone,
     halving,
     weighted_majority,
     guarded_weighted_majority,
@@ -146,6 +158,11 @@ __all__ = [
     "littlestone_positives",
     "littlestone_separable",
     "logit_mixing",
+    "mixing",
+    "mixing_balanced_winnow",
+    "mixing_littlestone",
+    "mixing_pnorm",
+    "mixing_winnow",
     "ml_poly",
     "ml_prod",
     "multiclass_perceptron",

@@ -80,9 +80,12 @@ def certify(
         message = f"no mistake bound is known for {rule}, so its mistakes cannot be certified"
         raise ValueError(message)
     evidence = _evidence(ledger)
-    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
-    if evidence.late:
-        candidates = [t for t in THEOREMS.values() if t.rule == rule and t.delayed] or candidates
+    known = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight]
+    candidates = [t for t in known if not t.delayed and not t.mixed]
+    if evidence.alone:
+        candidates = [t for t in known if t.mixed] or candidates
+    elif evidence.late:
+        candidates = [t for t in known if t.delayed] or candidates
     if len(candidates) == 1:
         return _with_theorem(evidence, candidates[0])
     agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
@@ -101,6 +104,9 @@ def _of_experts(ledger: Ledger | ExpertLedger | Evidence, theorem: str | None, c
         return certify_experts(ledger)
     if isinstance(ledger, Evidence) or comparator is not None:
         message = "a panel is compared with its own members and mixers: pass its ledger, and no comparator"
+        raise ValueError(message)
+    if ledger.mixing is not None:
+        message = "no mistake bound is known for a panel that was mixed, so its mistakes cannot be certified"
         raise ValueError(message)
     return certify_panel(ledger, theorem)
 
@@ -172,7 +178,8 @@ def _with_theorem(
 ) -> Certificate:
     """Check one theorem with the given comparator, or with one that is searched for."""
     check = Check(evidence, theorem, hindsight)
-    premises = list(evidence.premises if theorem.delayed else evidence.premises + evidence.prompt)
+    premises = [*evidence.premises, *(() if theorem.delayed else evidence.prompt)]
+    premises += () if theorem.mixed else evidence.alone
     if not evidence.complete:
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):

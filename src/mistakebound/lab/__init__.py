@@ -29,6 +29,7 @@ EXPERIMENTS = (
     "noise",
     "drift",
     "late-labels",
+    "mixing",
     "multiclass",
     "winnow-and-majority",
     "randomized-majority",

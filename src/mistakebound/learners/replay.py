@@ -174,6 +174,12 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     if play is None or ledger is None or ledger.rounds == 0:
         raise ValueError(NOTHING)
     rounds = ledger.rounds
+    if ledger.mixing is not None:
+        message = (
+            f"this learner was mixed from up to {ledger.mixing.shards} shards, which one pass over the stream cannot "
+            "repeat: call certify without X and y"
+        )
+        raise ValueError(message)
     if ledger.late:
         message = (
             f"the outcomes of {ledger.late} predictions came late, which a second pass over the stream cannot repeat: "

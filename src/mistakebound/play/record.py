@@ -166,6 +166,10 @@ class EngineRecord(RoundsOfEngine):
         found: IntArray = self._engine.core.mistake_rounds(first, last)
         return found - before.rounds if len(found) == last - first else None
 
+    def z(self) -> tuple[FloatArray, float] | None:
+        """Return the z of every slot and of the constant feature; None if the engine has learned more rounds."""
+        return self._engine.core.z() if self._engine.counts.rounds == self._now.rounds else None
+
     def kept(self) -> Kept:
         """Return the rounds with an update or a mistake, as far as they were kept."""
         rounds, labels, mistaken, indptr, index, value = self._engine.core.kept(self.before.to_keep, self._now.to_keep)

@@ -4,6 +4,13 @@ from mistakebound.theorems.base import NEARLY, Theorem
 from mistakebound.theorems.delayed import Delayed, DelayedBalancedWinnow, DelayedPNorm, DelayedWinnow
 from mistakebound.theorems.evidence import Premise, Witness
 from mistakebound.theorems.experts import EXPERT_THEOREMS, best_expert
+from mistakebound.theorems.mixing import (
+    MixingBalancedWinnow,
+    MixingLittlestone,
+    MixingPerceptron,
+    MixingPNorm,
+    MixingWinnow,
+)
 from mistakebound.theorems.multiclass import MulticlassPerceptron
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,
@@ -41,6 +48,11 @@ THEOREMS: dict[str, Theorem] = {
         DelayedPNorm(),
         DelayedWinnow(),
         DelayedBalancedWinnow(),
+        MixingPerceptron(),
+        MixingPNorm(),
+        MixingWinnow(),
+        MixingBalancedWinnow(),
+        MixingLittlestone(),
     )
 }
 
@@ -58,6 +70,11 @@ __all__ = [
     "InfiniteWinnow",
     "Littlestone",
     "LittlestoneSeparable",
+    "MixingBalancedWinnow",
+    "MixingLittlestone",
+    "MixingPNorm",
+    "MixingPerceptron",
+    "MixingWinnow",
     "MulticlassPerceptron",
     "Novikoff",
     "PNorm",

@@ -10,7 +10,8 @@ from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.theorems.evidence import Evidence, Measured, Step, Witness
+    from mistakebound.theorems.evidence import Evidence, Measured, Witness
+    from mistakebound.theorems.steps import Step
 
 NEARLY = 0.01
 """A separating comparator is searched for only if the agnostic one errs in at most this share of the rounds."""
@@ -44,6 +45,8 @@ class Theorem:
     """Whether the first round is a mistake that the proof does not count; see ``free``."""
     delayed: ClassVar[bool] = False
     """Whether outcomes may come late. Otherwise every prediction must be made with the current weights."""
+    mixed: ClassVar[bool] = False
+    """Whether shards may have learned from copies, whose states were mixed. Otherwise one learner learned all."""
     in_hindsight: ClassVar[bool] = True
     """Whether ``search`` can find a comparator; otherwise the user must pass one."""
 

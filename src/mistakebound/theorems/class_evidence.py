@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mistakebound.theorems.evidence import Evidence, Step
+from mistakebound.theorems.evidence import Evidence
+from mistakebound.theorems.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,8 @@ from mistakebound.theorems.normalized_winnow import WinnowFixedRate
 from mistakebound.theorems.pnorm import dual_norm, pnorm_of
 
 if TYPE_CHECKING:
-    from mistakebound.theorems.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence
+    from mistakebound.theorems.steps import Step
 
 
 class DelayedPNorm(Theorem):

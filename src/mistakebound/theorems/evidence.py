@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from mistakebound.rules.base import Round, Rule
 from mistakebound.theorems.replay import replays
+from mistakebound.theorems.steps import Mix, Piece, Step, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.play.ledger import Ledger
+    from mistakebound.play.mixing import Span
     from mistakebound.play.record import Kept
+    from mistakebound.rules.base import Rule
 
 PROMPT = "no outcome came late"
+ALONE = "one learner learned all rounds, without shards whose states were mixed"
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
 """The two scopes of a certificate: the rounds over which radius, margins and losses are computed."""
 
@@ -31,27 +34,6 @@ class Premise:
     statement: str
     holds: bool
     measured: str = ""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One update: z before and after it, the example and its label. Vectors include the constant feature."""
-
-    rule: Rule
-    z: FloatArray
-    z_next: FloatArray
-    x: FloatArray
-    y: int
-    mistaken: bool
-    first_seen: int
-    """How many of the non-zero features occur in no earlier update."""
-    older: FloatArray | None = None
-    """The z that the prediction was made with, if its outcome came late."""
-
-    @property
-    def z_seen(self) -> FloatArray:
-        """The z that the prediction was made with."""
-        return self.z if self.older is None else self.older
 
 
 class Witness(NamedTuple):
@@ -115,6 +97,10 @@ class Evidence:
     """The premises of every theorem: a learner that was fresh, and rounds that were all kept and replay exactly."""
     prompt: tuple[Premise, ...]
     """The premise that no outcome came late, which most theorems need; empty if it holds."""
+    alone: tuple[Premise, ...]
+    """The premise that no states were mixed, which most theorems need; empty if it holds."""
+    epochs: tuple[tuple[Piece, ...], ...]
+    """For the mistaken rounds of a mixed learner: the rows of each shard, by epochs. See ``Mixing.spans``."""
     X: csr_matrix
     """The examples, one row per round; repeated features are summed."""
     y: FloatArray
@@ -157,6 +143,7 @@ class Evidence:
         rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
         # A second pass cannot repeat late outcomes: a ledger with one has no evidence of the whole stream.
         delays = ledger.delays if not whole and ledger.late else np.zeros(len(kept.labels), np.int64)
+        spans = () if ledger.mixing is None else ledger.mixing.spans(ledger.rounds)
         mistakes, updates, parameter = ledger.mistakes, ledger.updates, rule.parameter
         late = int(np.count_nonzero(delays))
         if complete:
@@ -183,6 +170,8 @@ class Evidence:
             prompt=(Premise(PROMPT, False, f"{late} predictions had not seen all updates before them"),)
             if late
             else (),
+            alone=() if ledger.mixing is None else (Premise(ALONE, False, f"up to {ledger.mixing.shards} shards"),),
+            epochs=tuple(tuple(_piece(kept, span) for span in epoch) for epoch in spans) if complete else (),
             X=X,
             y=y,
             largest_value=float(max(X.data.max(initial=0.0), -X.data.min(initial=0.0))),
@@ -198,6 +187,11 @@ class Evidence:
     def _of_classes(cls, ledger: Ledger, kept: Kept) -> dict[str, Any]:  # noqa: ARG003 - for ``ClassEvidence``
         """Return the fields that only the evidence of several classes has."""
         return {}
+
+    @property
+    def shards(self) -> int:
+        """The largest number of shards of an epoch."""
+        return max((len(epoch) for epoch in self.epochs), default=1)
 
     @property
     def weights(self) -> int:
@@ -287,32 +281,16 @@ class Evidence:
 
     def steps(self) -> Iterator[Step]:
         """Yield every update in turn, with z recomputed from the rounds."""
-        z = np.zeros(self.n)
-        seen = np.zeros(self.n, bool)
-        past = [z]
-        for t in range(self.X.shape[0]):
-            x = self.X[t].toarray().ravel()
-            y = int(self.y[t])
-            moves = y < 0 or self.rule.learns_from_positives
-            z_next = moved(self.rule, z, x, y) if moves else z
-            older = past[-1 - self.delays[t]] if self.late else None
-            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)), older)
-            if self.late and moves:
-                past.append(z_next)
-            z = z_next
-            seen |= x != 0
+        return (found for found in moves(self) if isinstance(found, Step))
+
+    def mixes(self) -> Iterator[Mix]:
+        """Yield every mix of shards in turn, with z recomputed from the rounds."""
+        return (found for found in moves(self) if isinstance(found, Mix))
 
 
-def moved(rule: Rule, z: FloatArray, x: FloatArray, y: int) -> FloatArray:
-    """Return z after an update with the example x and its label, rounded to float32."""
-    if type(rule).apply is Rule.apply:
-        return (z + y * x).astype(np.float32).astype(np.float64)
-    now = Round(y, float(sum(rule.link(each, rule.first_factor) * value for each, value in zip(z, x, strict=True))))
-    used = np.flatnonzero(x)
-    now = now._replace(gathered=sum(rule.gather((z[i],), x[i], now) for i in used))
-    tau, after = rule.step(now), z.copy()
-    after[used] = [rule.apply((z[i],), x[i], tau, now)[0] for i in used]
-    return after.astype(np.float32).astype(np.float64)
+def _piece(kept: Kept, span: Span) -> Piece:
+    first, end = np.searchsorted(kept.rounds, (span.first, span.end)).tolist()
+    return Piece(first, end, span.share)
 
 
 def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix:

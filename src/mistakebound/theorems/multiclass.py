@@ -12,7 +12,8 @@ from mistakebound.theorems.evidence import Measured, Premise, Witness
 
 if TYPE_CHECKING:
     from mistakebound.theorems.class_evidence import ClassEvidence
-    from mistakebound.theorems.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence
+    from mistakebound.theorems.steps import Step
 
 
 class MulticlassPerceptron(Theorem):

@@ -15,7 +15,8 @@ from mistakebound.theorems.perceptron import measured_panel, panel_premises
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.theorems.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence
+    from mistakebound.theorems.steps import Step
 
 
 class WinnowFixedRate(Theorem):

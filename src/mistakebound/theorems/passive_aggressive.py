@@ -12,7 +12,8 @@ from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, W
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.theorems.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence
+    from mistakebound.theorems.steps import Step
 
 
 class PassiveAggressiveI(Theorem):

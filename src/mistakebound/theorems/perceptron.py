@@ -12,7 +12,8 @@ from mistakebound.theorems.base import Theorem, indicator, relative_hinge, separ
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
 
 if TYPE_CHECKING:
-    from mistakebound.theorems.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence
+    from mistakebound.theorems.steps import Step
 
 
 class Novikoff(Theorem):

@@ -100,6 +100,9 @@ def potentials_of(ledger: Ledger, comparator: Any, margin: float) -> dict[str, P
     rule = ledger.rule.id
     if rule not in WITH_POTENTIAL:
         raise ValueError(_no_potential(rule))
+    if ledger.mixing is not None:
+        message = "a potential is drawn for one learner that learned all rounds, not for one that was mixed"
+        raise ValueError(message)
     u = np.asarray(comparator, np.float64)
     if u.shape != (ledger.n,) or not np.isfinite(u).all():
         message = f"the comparator must have a number for each of the {many(ledger.n, 'feature')}"

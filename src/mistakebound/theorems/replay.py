@@ -23,26 +23,34 @@ def replays(ledger: Ledger) -> bool:
 
     Rounds without an update do not change the weights, so a true ledger replays exactly.
     """
+    if ledger.mixing is not None:
+        from mistakebound.theorems.mixed_replay import replays_mixed  # noqa: PLC0415 - it imports this module
+
+        return replays_mixed(ledger)
     if ledger.several:
         return _replays_classes(cast("ClassLedger", ledger))
     kept = ledger.kept
     engine = LearnerEngine(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
-    if ledger.late:
-        wrong = _replayed_late(ledger, engine)
-    elif ledger.named:
-        wrong = [
-            engine.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
-        ]
-    else:
-        rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
-        played = engine.play(rows, kept.labels)
-        wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
+    wrong = _replayed_late(ledger, engine) if ledger.late else learned(ledger, engine, 0, len(kept))
     return bool(
         len(wrong) == len(kept)
         and np.array_equal(wrong, kept.mistaken)
         and engine.counts.updates == ledger.updates
         and int(kept.mistaken.sum()) == ledger.mistakes
     )
+
+
+def learned(ledger: Ledger, engine: LearnerEngine, first: int, end: int) -> list[bool]:
+    """Learn these of the kept rounds; return whether each was a mistake, fewer if one cannot be learned."""
+    kept = ledger.kept
+    if ledger.named:
+        return [
+            engine.learn_named(example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(first, end)
+        ]
+    own = slice(kept.indptr[first], kept.indptr[end])
+    rows = Csr(kept.indptr[first : end + 1] - kept.indptr[first], kept.index[own], kept.value[own], ledger.n)
+    played = engine.play(rows, kept.labels[first:end])
+    return [] if played.fault else list(played.positive != (kept.labels[first:end] > 0))
 
 
 def _replays_classes(ledger: ClassLedger) -> bool:
@@ -71,7 +79,7 @@ def _replayed_late(ledger: Ledger, engine: LearnerEngine) -> list[bool]:
     for t in range(len(kept)):
         while waiting and asked_at[waiting[0]] <= engine.counts.updates:
             place = waiting.popleft()
-            served[place] = engine.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
+            served[place] = engine.serve(example(kept, place) if ledger.named else _row(kept, place, ledger.n))
         if t not in served:
             break  # the recorded delay is not possible
         engine.tell(served[t], int(kept.labels[t]))
@@ -84,7 +92,8 @@ def _row(kept: Kept, t: int, n: int) -> Csr:
     return Csr(np.array([0, row.stop - row.start]), kept.index[row], kept.value[row], n)
 
 
-def _example(kept: Kept, t: int) -> dict[str, float]:
+def example(kept: Kept, t: int) -> dict[str, float]:
+    """Return a kept round as a named example; the names are the numbers of the features."""
     x: dict[str, float] = {}
     for k in range(kept.indptr[t], kept.indptr[t + 1]):
         name = str(kept.index[k])

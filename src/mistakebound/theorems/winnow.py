@@ -13,7 +13,8 @@ from mistakebound.theorems.base import Theorem, indicator
 from mistakebound.theorems.evidence import Measured, Premise, Witness
 
 if TYPE_CHECKING:
-    from mistakebound.theorems.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence
+    from mistakebound.theorems.steps import Step
 
 
 class OnDisjunctions(Theorem):

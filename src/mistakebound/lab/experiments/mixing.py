@@ -1,0 +1,78 @@
+"""Shards that learn in parallel and are mixed after each epoch: what they cost in mistakes."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.lab.charts import line
+from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.streams import check_whole
+from mistakebound.viz.chart import Axis, Chart
+
+SHARDS = (1, 2, 4, 8, 16)
+
+
+@experiment(
+    "mixing",
+    title="Shards that learn in parallel make more mistakes, within the bound",
+    claim="If shards learn in parallel and their weights are averaged after each epoch, the mean of their mistakes, "
+    "added up over the epochs, is at most (R‖u‖/γ)², as for one learner. So all shards together make at most as many "
+    "times this as there are shards.",
+    setting="Random points with a planted margin are dealt to the shards. In each epoch, each shard learns its points "
+    "once, from a copy of the mixed Perceptron; shares are equal. The error is measured on other points of the stream.",
+    theorems=("mixing",),
+    quick={"rounds": 1000, "n": 50, "margin": 0.1},
+)
+def mixing(*, rounds: int = 3000, n: int = 200, margin: float = 0.05, epochs: int = 4, seed: int = 0) -> Findings:
+    """Learn the same points with each number of shards."""
+    check_whole(epochs=(epochs, 1))
+    stream = mb.streams.margin(n, 2 * rounds, margin, seed)
+    u = np.asarray(stream.target, float)
+    B = mb.bounds.novikoff(1, 1, margin)
+    rows, checks = [], []
+    for shards in SHARDS:
+        learner: Any = mb.Perceptron(classes=(-1, 1))
+        for epoch in range(1, epochs + 1):
+            parts = [copy(learner) for _ in range(shards)]
+            for k, part in enumerate(parts):
+                part.run(stream.X[k:rounds:shards], stream.y[k:rounds:shards])
+            learner = mb.mix(learner, parts)
+            ledger = learner.ledger_
+            error = float(np.mean(learner.predict(stream.X[rounds:]) != stream.y[rounds:]))
+            rows.append((shards, epoch, ledger.mistakes, ledger.mistakes / shards, B, shards * B, error))
+        checks.append(certified(f"{shards} shards", learner.certify("mixing", u)))
+        mean = rows[-1][3]
+        checks.append(Check(f"{shards} shards: ΣΣ μk is at most (R‖u‖/γ)²", mean <= B, f"{mean:.1f} of {B:.1f}"))
+    last = rows[epochs - 1 :: epochs]
+    grows = last[-1][2] > last[0][2]
+    checks.append(Check(f"{SHARDS[-1]} shards make more mistakes than one", grows, f"{last[-1][2]} and {last[0][2]}"))
+    first = rows[::epochs]
+    charts = [
+        Chart(
+            "Mistakes of all shards",
+            Axis("shards", low=0),
+            Axis("mistakes", low=0),
+            [
+                line("after the first epoch", first, 0, 2),
+                line(f"after {epochs} epochs", last, 0, 2),
+                line("bound: shards·(R‖u‖/γ)²", last, 0, 5, dashed=True),
+            ],
+        ),
+        Chart(
+            "Error on other points",
+            Axis("shards", low=0),
+            Axis("error", low=0),
+            [line("after the first epoch", first, 0, 6), line(f"after {epochs} epochs", last, 0, 6)],
+        ),
+    ]
+    one, many = last[0], last[-1]
+    conclusion = (
+        f"After {epochs} epochs, {SHARDS[-1]} shards have made {many[2]:,} mistakes, and one learner {one[2]:,}; the "
+        f"bounds are {many[5]:,.0f} and {B:,.0f}. Their errors on other points are {many[6]:.1%} and {one[6]:.1%}."
+    )
+    columns = ("shards", "epochs", "mistakes", "ΣΣ μk", "(R‖u‖/γ)²", "bound", "error")
+    return Findings(conclusion, checks, [Table("Mistakes by shards and epochs", columns, rows)], charts)
