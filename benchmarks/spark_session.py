@@ -55,7 +55,7 @@ def vectors(batches: Iterator[Any]) -> Iterator[Any]:
 
 @contextmanager
 def frame_of(spark: Any, X: Any, y: np.ndarray) -> Iterator[Any]:
-    """Return the rows of a CSR matrix with labels 0 and 1 as a DataFrame: ``features``, ``label``, ``t`` (the order)."""
+    """Return the rows of a CSR matrix with labels 0 and 1 as a DataFrame: features, label, and t, their order."""
     from pyspark.ml.linalg import VectorUDT
     from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 

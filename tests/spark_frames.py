@@ -44,7 +44,7 @@ def frame(spark: Any, kind: str, X: np.ndarray, y: Any, **more: Any) -> Any:
     rows = list(zip(*columns.values(), strict=True))
     schema = {"names": "features array<string>", "map": "features map<string,double>"}.get(kind)
     if schema:
-        rest = {"t": "int"} | {name: None for name in more}
+        rest = {"t": "int"} | dict.fromkeys(more)
         first = rows[0]
         kinds = [schema, *(f"{name} {sql_type(first[1 + i])}" for i, name in enumerate(["label", *rest]))]
         return spark.createDataFrame(rows, ", ".join(kinds))

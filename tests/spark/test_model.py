@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import spark_frames as frames
 import numpy as np
 import pytest
+import spark_frames as frames
 from spark_frames import KINDS, columns_of, fresh, stream
 
 import mistakebound as mb
