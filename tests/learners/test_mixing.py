@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hostile import Model, sign_model
 from linear_checks import LEARNERS, streams_for
 
 import mistakebound as mb
@@ -296,3 +297,43 @@ def test_ledgers_that_contradict_themselves(change: Any, message: str) -> None:
     change(data["mixing"]["epochs"][0])
     with pytest.raises(mb.ModelError, match=message):
         mb.Ledger.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"epochs": []}, "mixing.epochs must not be empty"),
+        ([], "mixing must be an object"),
+        (
+            {"epochs": [{"first": 2, "shards": [{"rounds": 1, "mistakes": 1, "updates": 1, "share": 1}] * 3}]},
+            "sum to 1",
+        ),
+        (
+            {"epochs": [{"first": 2, "shards": [{"rounds": 1, "mistakes": 0, "updates": 1, "share": 0.5}] * 2}]},
+            "rounds of",
+        ),
+        (
+            {"epochs": [{"first": 2, "shards": [{"rounds": 0, "mistakes": 0, "updates": 0, "share": 0.5}] * 2}]},
+            "one round",
+        ),
+    ],
+)
+def test_model_files_that_contradict_themselves(value: Any, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.mb"
+    mb.mix(START, SHARDS).save(path)
+    model = Model(path.read_bytes())
+    assert model.metadata["mixing"]["epochs"][0]["first"] == 2
+    model.metadata["mixing"] = value
+    path.write_bytes(sign_model(model))
+    with pytest.raises(mb.ModelError, match=message):
+        mb.load(path)
+
+
+def test_a_model_that_has_learned_nothing_was_not_mixed(tmp_path: Path) -> None:
+    path = tmp_path / "m.mb"
+    mb.Perceptron().save(path)
+    model = Model(path.read_bytes())
+    model.metadata["mixing"] = {"epochs": []}
+    path.write_bytes(sign_model(model))
+    with pytest.raises(mb.ModelError, match="mixing must be absent"):
+        mb.load(path)
