@@ -187,11 +187,21 @@ def _bits(has: dict[str, AnyArray], slots: int) -> AnyArray:
 
 
 def _numbers(numbers: FloatArray, count: int) -> Numbers:
-    width = next(each for each in WIDTHS if count <= each)
-    mixer = (width, width * width, width)
-    sizes = (3, 1, 8, 8, *mixer, *mixer, width, *(width + 4,) * 4, 5)
+    sizes = _sizes(next(each for each in WIDTHS if count <= each))
     need(len(numbers) == sum(sizes), f"numbers must have {sum(sizes)} numbers", "numbers")
     return Numbers(*np.split(numbers, np.cumsum(sizes)[:-1]))
+
+
+def split_numbers(numbers: FloatArray) -> Numbers:
+    """Return the single numbers of a panel of the core, whose number of places follows from their count."""
+    sizes = next(each for each in map(_sizes, WIDTHS) if sum(each) == len(numbers))
+    return Numbers(*np.split(numbers, np.cumsum(sizes)[:-1]))
+
+
+def _sizes(width: int) -> tuple[int, ...]:
+    """Return how many numbers each field of ``Numbers`` has, if there are so many places for members."""
+    mixer = (width, width * width, width)
+    return (3, 1, 8, 8, *mixer, *mixer, width, *(width + 4,) * 4, 5)
 
 
 def earlier_rounds(state: tuple[AnyArray, ...], rounds: int) -> int:
