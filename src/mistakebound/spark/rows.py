@@ -31,11 +31,17 @@ def learn_batches(learner: Learner, columns: Columns, batches: Iterable[Any]) ->
     if columns.kind == TABLE:
         yield from learn_table(learner, columns, iter(batches))
         return
+    rounds = 0
     for batch in batches:
         if not batch.num_rows:
             continue
-        given = {} if columns.weight is None else {"sample_weight": numbers(batch, columns.weight)}
-        yield learner.run(examples(batch, columns), labels(batch, columns.label or ""), **given)
+        try:
+            given = {} if columns.weight is None else {"sample_weight": numbers(batch, columns.weight)}
+            ledger = learner.run(examples(batch, columns), labels(batch, columns.label or ""), **given)
+        except StreamError as error:
+            raise error if error.round is None else error.at_round(rounds + error.round) from None
+        rounds += ledger.rounds
+        yield ledger
 
 
 def learn_table(learner: Learner, columns: Columns, batches: Iterable[Any]) -> Iterator[Ledger]:
@@ -62,7 +68,8 @@ def examples(batch: Any, columns: Columns) -> Any:
     if columns.kind == ARRAY:
         return arrays(column, name)
     found = column.to_pylist()
-    return [dict(pairs) for pairs in found] if columns.kind == MAP else found
+    # Spark does not promise the order of a map, and the bits of a sum depend on the order of the features.
+    return [dict(sorted(pairs)) for pairs in found] if columns.kind == MAP else found
 
 
 def vectors(column: Any) -> AnyArray | csr_matrix:
@@ -83,7 +90,7 @@ def vectors(column: Any) -> AnyArray | csr_matrix:
     positions = np.arange(len(flat)) - np.repeat(indptr[:-1], lengths)
     index[of_dense] = positions[of_dense]
     index[~of_dense] = pc.struct_field(column, "indices").flatten().to_numpy(zero_copy_only=False)
-    found = csr_matrix((flat, index, indptr), shape=(len(sizes), int(sizes[0])))
+    found = csr_matrix((flat.copy(), index, indptr), shape=(len(sizes), int(sizes[0])))  # Arrow is read-only
     found.eliminate_zeros()
     return found
 
