@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType, UserDefinedType
 
 from mistakebound._support.atomic_file import sweep
 from mistakebound.errors import StreamError
@@ -197,7 +197,9 @@ class StreamingClassifier:
         kind = StringType() if is_text else labels_type(learner.classes_.tolist())
         schema = StructType([*frame.schema.fields, StructField(self._prediction, kind)])
         table = rows.append_column(self._prediction, prediction_column(predicted, kind.simpleString()))
-        written = frame.sparkSession.createDataFrame(table).coalesce(1).mapInArrow(unchanged, schema)  # with vectors
+        written = frame.sparkSession.createDataFrame(table).coalesce(1)
+        if any(isinstance(each.dataType, UserDefinedType) for each in schema):  # Arrow has no vectors of pyspark.ml
+            written = written.mapInArrow(unchanged, schema)
         written.write.mode("overwrite").parquet(folder)
 
     def _read(self) -> Stored:
