@@ -61,6 +61,11 @@ def predicted(learner: Learner, batch: Any, columns: Columns) -> PredictedPart:
     return PredictedPart(np.concatenate(labels), np.concatenate(scores), together, sum(unknown))
 
 
+def unchanged(batches: Iterator[Any]) -> Iterator[Any]:
+    """Return the batches of a partition: with ``mapInArrow``, a DataFrame made from Arrow gets types of Spark alone."""
+    return batches
+
+
 def prediction_column(found: AnyArray, kind: str = "") -> Any:
     """Return labels or scores as an Arrow array of this type; without it, of the type that the labels have."""
     import pyarrow as pa  # noqa: PLC0415 - on the worker

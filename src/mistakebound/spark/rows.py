@@ -31,11 +31,17 @@ def learn_batches(learner: Learner, columns: Columns, batches: Iterable[Any]) ->
     if columns.kind == TABLE:
         yield from learn_table(learner, columns, iter(batches))
         return
+    rounds = 0
     for batch in batches:
         if not batch.num_rows:
             continue
-        given = {} if columns.weight is None else {"sample_weight": numbers(batch, columns.weight)}
-        yield learner.run(examples(batch, columns), labels(batch, columns.label or ""), **given)
+        try:
+            given = {} if columns.weight is None else {"sample_weight": numbers(batch, columns.weight)}
+            ledger = learner.run(examples(batch, columns), labels(batch, columns.label or ""), **given)
+        except StreamError as error:
+            raise error if error.round is None else error.at_round(rounds + error.round) from None
+        rounds += ledger.rounds
+        yield ledger
 
 
 def learn_table(learner: Learner, columns: Columns, batches: Iterable[Any]) -> Iterator[Ledger]:
