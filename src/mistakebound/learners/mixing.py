@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
 from mistakebound.learners.mixed_record import History, concatenated
 from mistakebound.learners.mixed_shares import shares_of
 from mistakebound.play.engine import is_panel
-from mistakebound.play.mixed_state import HISTORY, WIDTH, engine_with, mixed_state, united
+from mistakebound.play.mixed_state import HISTORY, WIDTH, Union, engine_with, mixed_state, united
 from mistakebound.play.mixing import Epoch, Mixing, Shard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mistakebound._support.arrays import IntArray
     from mistakebound.data.labels import Labels
@@ -65,8 +64,9 @@ def mix(start: Learner, parts: Sequence[Learner], shares: Sequence[float] | str 
     parts = list(parts)
     _check_kinds(start, parts)
     if start.several or any(part.several for part in parts):
-        mixed: Learner = _hook("class_mixing", "mix", "learners of several classes")(start, parts, shares)
-        return mixed
+        from mistakebound.learners.class_mixing import mix_classes  # noqa: PLC0415 - few have several classes
+
+        return mix_classes(start, parts, shares)
     if not any(part.has_learned for part in parts):
         shares_of(shares, [0] * len(parts), [0] * len(parts))
         return deepcopy(start)
@@ -89,18 +89,11 @@ def mix(start: Learner, parts: Sequence[Learner], shares: Sequence[float] | str 
     return _learner_with(start, [parts[k] for k in used], engine)
 
 
-def _hook(module: str, function: str, what: str) -> Callable[..., Any]:
-    """Return the function that mixes learners whose state is not that of a linear rule; raise ValueError if none does.
+def _panel_state(first: State, states: Sequence[State], shares: Sequence[float], union: Union) -> list[Any]:
+    """Return the part of the core's state that a panel has in place of weights."""
+    from mistakebound.learners.panel_mixing import mixed_panel  # noqa: PLC0415 - only panels need it
 
-    ``panel_mixing.mixed_state`` has the arguments of ``play.mixed_state.mixed_state``, and ``class_mixing.mix`` has
-    those of ``mix``.
-    """
-    try:
-        found: Callable[..., Any] = getattr(import_module(f"mistakebound.learners.{module}"), function)
-    except ModuleNotFoundError:
-        message = f"{what} cannot be mixed yet"
-        raise ValueError(message) from None
-    return found
+    return [mixed_panel(first[2], [state[2] for state in states], shares, union.places, union.slots)]
 
 
 def _history(state: State) -> History:
@@ -129,8 +122,11 @@ def _mixed_engine(
     features: list[IntArray] = [places[offset:] - offset for places in union.places]
     keeps = origin.rule.keeps_examples
     history = concatenated(past, pasts, features, first[0][LIMIT], keeps_examples=keeps)
-    state_of = _hook("panel_mixing", "mixed_state", "panels") if is_panel(origin.rule) else mixed_state
-    state = state_of(origin, first, states, shares, union)
+    state = (
+        _panel_state(first, states, shares, union)
+        if is_panel(origin.rule)
+        else mixed_state(origin, first, states, shares, union)
+    )
     engine = engine_with(origin, first, union, state, history)
     shards = tuple(
         Shard(each.rounds - past.rounds, each.mistakes - past.mistakes, each.updates - past.updates, float(share))
