@@ -143,7 +143,7 @@ def test_another_process_must_not_change_the_file(spark: Any, tmp_path: Path) ->
     X, y = stream(40)
     frame, path = frames.frame(spark, "array", X, y), tmp_path / "m.mb"
     write(frame, tmp_path / "files", 2)
-    learn = StreamingClassifier(path, fresh(), orderCol="t")
+    learn = StreamingClassifier(path, fresh(), orderCol="t", predictions=tmp_path / "predictions")
 
     def change(batch: Any, number: int) -> None:
         learn(batch, number)
@@ -151,6 +151,7 @@ def test_another_process_must_not_change_the_file(spark: Any, tmp_path: Path) ->
 
     with pytest.raises(StreamingQueryException, match="m.mb was changed by another process: only one query at a time"):
         run(spark, frame, tmp_path / "files", change)
+    assert [each.name for each in tmp_path.glob("predictions/*/*")] == ["batch=000000000000"]
 
 
 # ---------------------------------------------------------------------- batches, without the rest of a query
