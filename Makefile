@@ -5,22 +5,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/* core/*/*/*) $(shell find src -name '*.py' -o -name '*.pyi' -o -name '*.css' -o -name '*.js')
 
-.PHONY: demo test browser lint sanitize core-tests core-threads fuzz fuzz-a-little bench clean
+.PHONY: demo test browser java lint sanitize core-tests core-threads fuzz fuzz-a-little bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.ready lint core-tests fuzz-a-little browser
-	$(BIN)/python -m pytest -n auto
+test: $(VENV)/.ready lint core-tests fuzz-a-little browser java
+	$(BIN)/python -m pytest -n auto --ignore=tests/spark
+	$(BIN)/python -m pytest -q tests/spark
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mistakebound
 
-# The tests of HTML pages need Chromium. Where it can be installed without questions, this does so; otherwise the tests
-# are skipped, and the last line of the test run shows the reason.
+# The tests of HTML pages need Chromium, and those of Spark need Java 17 or later. Where they can be installed without
+# questions, this does so; otherwise the tests are skipped, and the last line of the test run shows the reason.
+APT = [ "$$(id -u)" = 0 ] && command -v apt-get && export DEBIAN_FRONTEND=noninteractive && \
+	{ $(INSTALL) $(1) || { apt-get update -qq && $(INSTALL) $(1); }; }
+INSTALL := apt-get install -qq -y --no-install-recommends
 browser:
-	@{ command -v chromium || command -v chromium-browser || command -v google-chrome || { \
-		[ "$$(id -u)" = 0 ] && command -v apt-get && export DEBIAN_FRONTEND=noninteractive && \
-		{ $(CHROMIUM) || { apt-get update -qq && $(CHROMIUM); }; }; }; } </dev/null >/dev/null 2>&1 || true
-CHROMIUM := apt-get install -qq -y --no-install-recommends chromium
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ $(call APT,chromium); }; } </dev/null >/dev/null 2>&1 || true
+java:
+	@{ [ -n "$$JAVA_HOME" ] || command -v java || { $(call APT,openjdk-17-jre-headless); }; } </dev/null >/dev/null 2>&1 || true
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -90,6 +94,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_class_memory.py
 	$(BIN)/python benchmarks/bench_classes.py
 	$(BIN)/python benchmarks/bench_tables.py
+	$(BIN)/python benchmarks/bench_spark.py
+	$(BIN)/python benchmarks/bench_spark_errors.py
 
 # An ordinary install, not an editable one, so the tests run what a user installs.
 $(VENV)/.ready: $(SOURCES)

@@ -3,11 +3,11 @@
     python benchmarks/bench_spark_errors.py [--sets a9a spam_stream kdd99] [--learners panel ...]
         [--shards 1 2 4 8 16] [--epochs 3]
 
-For each set: rows to learn, and rows to test that are never learned. a9a has a test file; of the others, each
-fifth row is tested. A learner learns the rows in their order, in so many passes, on one machine; and through Spark in local mode
-with ``OnlineClassifier``, in so many shards and epochs. The table has the error on the test rows after each epoch, and
-the mistakes in all rounds (each prediction was made before its label was learned). "ratio" is the error beside that of
-one machine with as many passes.
+For each set there are rows to learn, and rows to test that are never learned: a9a has a test file; of the others, each
+fifth row is tested. A learner learns the rows in their order, in so many passes, on one machine; and through Spark in
+local mode with ``OnlineClassifier``, in so many shards and epochs. The table has the error on the test rows after each
+epoch, and the mistakes in all rounds (each prediction was made before its label was learned). "ratio" is the error
+beside that of one machine with as many passes.
 """
 
 from __future__ import annotations

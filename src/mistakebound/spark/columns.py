@@ -157,7 +157,10 @@ def quoted(name: str) -> str:
 
 
 def labels_type(labels: list[Any]) -> DataType:
-    """Return the type of the column of predictions: double for numbers, as pyspark's evaluators need it."""
-    if all(isinstance(each, bool) for each in labels):
+    """Return the type of the column of predictions: double for numbers, as pyspark's evaluators need it.
+
+    A learner that reads columns of a table knows booleans as the texts "true" and "false".
+    """
+    if all(isinstance(each, bool) or each in ("true", "false") for each in labels):
         return BooleanType()
     return DoubleType() if all(isinstance(each, (int, float)) for each in labels) else StringType()

@@ -13,6 +13,7 @@ from mistakebound.spark.columns import find_columns, labels_type
 from mistakebound.spark.params import HasColumns
 from mistakebound.spark.predictions import predictor
 from mistakebound.spark.saving import Readable, Writable
+from mistakebound.spark.shards import mapped
 
 if TYPE_CHECKING:
     import os
@@ -84,4 +85,4 @@ class OnlineClassifierModel(Model, HasColumns, Writable, Readable):
             )
             raise ValueError(message)
         schema = StructType([*dataset.schema.fields, *fields])
-        return dataset.mapInArrow(predictor(learner, columns, wanted, schema), schema)
+        return mapped(dataset, predictor(learner, columns, wanted, schema), schema)

@@ -74,7 +74,7 @@ def prediction_column(found: AnyArray, kind: str = "") -> Any:
     if kind == "string":
         return pa.array([None if each is None else str(each) for each in found.tolist()], pa.string())
     if kind == "boolean":
-        return pa.array(found.tolist(), pa.bool_())
+        return pa.array([None if each is None else each in (True, "true") for each in found.tolist()], pa.bool_())
     return pa.array(
         [None if each is None else float(each) for each in found.tolist()]
         if found.dtype == object

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
     from mistakebound.learners.learner import Learner
     from mistakebound.spark.columns import Columns
@@ -64,7 +66,7 @@ def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Sh
 
     Shards without rows are left out. Raise StreamError if a shard has a bad row.
     """
-    rows = data.mapInArrow(worker(to_bytes(learner), columns), RESULT).collect()
+    rows = mapped(data, worker(to_bytes(learner), columns), RESULT).collect()
     found: dict[int, Any] = {}
     for row in sorted(rows, key=lambda each: each["shard"]):
         if row["error"] is not None:
@@ -72,6 +74,13 @@ def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Sh
             raise StreamError(message)
         found[row["shard"]] = row
     return [Shard(number, from_bytes(bytes(row["model"]))) for number, row in found.items()]
+
+
+def mapped(frame: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], schema: StructType | str) -> DataFrame:
+    """Return ``frame.mapInArrow(function, schema)``, without pyspark's warning about pandas 3, which is not used."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        return frame.mapInArrow(function, schema)
 
 
 def worker(start: bytes, columns: Columns) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import StringType, StructField, StructType, UserDefinedType
 
+from mistakebound._core import ignore_leaks
 from mistakebound._support.atomic_file import sweep
 from mistakebound.errors import StreamError
 from mistakebound.learners.linear import KINDS, not_a_learner
@@ -104,6 +105,7 @@ class StreamingClassifier:
         self._predictions = None if predictions is None else os.fspath(predictions)
         self._lock = threading.Lock()
         self._stored: Stored | None = None
+        ignore_leaks()  # of this object, which Spark's gateway still refers to when the process ends
         self._read()  # a bad file is refused before a query starts
 
     def __repr__(self) -> str:
