@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BLOCK, TEST_ROWS = 250_000, 200_000
 QUICK = {"rows": 20_000, "columns": 5}
-LEARNERS = ("AdaGradLogistic", "Perceptron")
+LEARNERS = ("Panel", "Panel lean", "AdaGradLogistic", "Perceptron")
 
 
 def write_rows(folder: Path, rows: int, columns: int, seed: int) -> None:
@@ -85,7 +85,7 @@ def beside_pyspark(spark: Any, folder: Path, options: argparse.Namespace) -> Non
 
 def beside_the_core(spark: Any, folder: Path, options: argparse.Namespace) -> None:
     """Print the rows per second of one task, and of the core alone on the same Arrow batches."""
-    from mistakebound.spark.columns import find_columns
+    from mistakebound.spark.columns import dense_as_arrays, find_columns
     from mistakebound.spark.rows import learn_batches
     from mistakebound.spark.shards import learn_shards
 
@@ -96,8 +96,8 @@ def beside_the_core(spark: Any, folder: Path, options: argparse.Namespace) -> No
     names = [f"x{i}" for i in range(options.columns)]
     print(f"\n{'one task':24} {'features':8} {'Spark rows/s':>13} {'core rows/s':>12} {'ratio':>6}")
     for kind, frame, inputs in (("vector", by_vector, None), ("table", plain, names)):
-        columns = find_columns(frame, "features", inputs, label="label")
-        data = frame.select(*columns.used).coalesce(1)
+        columns = dense_as_arrays(frame, find_columns(frame, "features", inputs, label="label"))
+        data = frame.select(*columns.sent).coalesce(1)
         stored = folder / f"{kind}.arrow"
         data.mapInArrow(writer(str(stored)), "done int").collect()
         for name in LEARNERS:

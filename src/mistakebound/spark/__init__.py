@@ -1,6 +1,6 @@
 """Learn on a Spark cluster by iterative parameter mixing, with the mistake bound of the theorem.
 
-This package needs pyspark 4: ``pip install 'mistakebound[spark]'``. The workers need mistakebound, too.
+This package needs pyspark 4.1 or later: ``pip install 'mistakebound[spark]'``. The workers need mistakebound, too.
 See docs/spark.md.
 """
 

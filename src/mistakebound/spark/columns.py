@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.functions import vector_to_array
+from pyspark.ml.linalg import DenseVector, VectorUDT
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, MapType, NumericType, StringType
 
@@ -38,6 +39,22 @@ class Columns:
     weight: str | None = None
     table: dict[str, Any] = field(default_factory=dict)
     """The option ``table`` of ``Source``, for a column for each feature."""
+    of_vectors: bool = False
+    """Whether the column has vectors that are sent to the workers as arrays: Spark sends dense vectors slowly."""
+
+    @property
+    def sent(self) -> list[Column]:
+        """All columns that are read, as they are sent to the workers."""
+        return [
+            F.when(column.isNotNull(), vector_to_array(column)).alias(name)
+            if self.of_vectors and name in self.features
+            else column
+            for name, column in ((name, F.col(quoted(name))) for name in self.used)
+        ]
+
+    def as_arrays(self) -> Columns:
+        """Return the same columns with vectors sent as arrays."""
+        return replace(self, kind=ARRAY, of_vectors=True) if self.kind == VECTOR else self
 
     @property
     def used(self) -> list[str]:
@@ -115,6 +132,14 @@ def kind_of(name: str, found: DataType) -> str:
     remedy = "for columns of a table, set inputCols"
     message = f"column {name!r} is {found.simpleString()}, but features must be {kinds}; {remedy}"
     raise ValueError(message)
+
+
+def dense_as_arrays(frame: DataFrame, columns: Columns) -> Columns:
+    """Return the columns with vectors sent as arrays, if the first vector is dense."""
+    if columns.kind != VECTOR:
+        return columns
+    first = frame.select(F.col(quoted(columns.features[0]))).first()
+    return columns.as_arrays() if first is not None and isinstance(first[0], DenseVector) else columns
 
 
 def labels_in(frame: DataFrame, columns: Columns) -> list[Any]:

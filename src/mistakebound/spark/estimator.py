@@ -13,7 +13,7 @@ from mistakebound.data.labels import label_array
 from mistakebound.learners.mixing import mix
 from mistakebound.learners.panel import Panel
 from mistakebound.learners.rounds import look_ahead
-from mistakebound.spark.columns import Columns, find_columns, labels_in
+from mistakebound.spark.columns import Columns, dense_as_arrays, find_columns, labels_in
 from mistakebound.spark.model import OnlineClassifierModel
 from mistakebound.spark.params import UNIFORM, HasColumns, HasTraining
 from mistakebound.spark.saving import Readable, Writable
@@ -122,6 +122,7 @@ class OnlineClassifier(Estimator[OnlineClassifierModel], HasColumns, HasTraining
                 f"there is no column {self.getOrderCol()!r} (orderCol); the columns are: {', '.join(dataset.columns)}"
             )
             raise ValueError(message)
+        columns = dense_as_arrays(dataset, columns)
         trained = self._train(dataset, columns, with_labels(learner, labels_in(dataset, columns)))
         return self._copyValues(OnlineClassifierModel(trained))
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from pyspark.ml import Model
 from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import DoubleType, StructField, StructType
 
 from mistakebound.rules.registry import rule_class
 from mistakebound.spark.columns import find_columns, labels_type
 from mistakebound.spark.params import HasColumns
-from mistakebound.spark.predictions import predictor
+from mistakebound.spark.predictions import ADDED, predictor
 from mistakebound.spark.saving import Readable, Writable
-from mistakebound.spark.shards import mapped
+from mistakebound.spark.shards import without_warning
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.learners.learner import Learner
     from mistakebound.play.ledger import Ledger
+
+FEW = 64
+"""Vectors with so many features are sent to the workers as arrays: Spark sends dense vectors slowly."""
+TOGETHER = "__mistakebound_predictions"
+"""A column with all predictions of a row, which is split into columns."""
 
 
 class OnlineClassifierModel(Model, HasColumns, Writable, Readable):
@@ -70,19 +78,25 @@ class OnlineClassifierModel(Model, HasColumns, Writable, Readable):
             message = "the learner has not learned anything: fit an OnlineClassifier first"
             raise ValueError(message)
         columns = find_columns(dataset, self.getFeaturesCol(), self.inputs, label=None)
-        has_probabilities = rule_class(learner.rule_id).log_odds
-        added = {
-            self.getPredictionCol(): labels_type(learner.classes_.tolist()),
-            self.getScoreCol(): DoubleType(),
-            self.getProbabilityCol(): VectorUDT() if has_probabilities else None,
-        }
-        wanted = [bool(name) and kind is not None for name, kind in added.items()]
-        fields = [StructField(name, kind) for name, kind in added.items() if name and kind is not None]
-        taken = {field.name for field in fields}.intersection(dataset.columns)
-        if taken:
-            message = (
-                f"the columns {', '.join(sorted(taken))} exist already: set predictionCol, scoreCol or probabilityCol"
-            )
+        width = learner._current_play().engine.width
+        if width is not None and width <= FEW:
+            columns = columns.as_arrays()
+        probability = VectorUDT() if rule_class(learner.rule_id).log_odds else None
+        names = (self.getPredictionCol(), self.getScoreCol(), self.getProbabilityCol())
+        types = (labels_type(learner.classes_.tolist()), DoubleType(), probability)
+        wanted = [bool(name) and kind is not None for name, kind in zip(names, types, strict=True)]
+        if taken := {*compress(names, wanted)}.intersection(dataset.columns):
+            listed = ", ".join(sorted(taken))
+            message = f"the columns {listed} exist already: set predictionCol, scoreCol or probabilityCol"
             raise ValueError(message)
-        schema = StructType([*dataset.schema.fields, *fields])
-        return mapped(dataset, predictor(learner, columns, wanted, schema), schema)
+        kinds = [kind for kind in compress(types, wanted) if kind is not None]
+        fields = [StructField(name, kind) for name, kind in zip(compress(ADDED, wanted), kinds, strict=True)]
+        predict = predictor(learner, columns, wanted, [kind.simpleString() for kind in kinds])
+        with without_warning():
+            predicted = arrow_udf(predict, StructType(fields))
+            with_all = dataset.withColumn(TOGETHER, predicted(F.struct(*columns.sent)))
+        added = [
+            F.col(TOGETHER).getField(field.name).alias(name)
+            for field, name in zip(fields, compress(names, wanted), strict=True)
+        ]
+        return with_all.select("*", *added).drop(TOGETHER)

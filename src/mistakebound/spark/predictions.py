@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator  # noqa: TC003 - pyspark evaluates the types of ``predict``
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from mistakebound.spark.columns import TABLE, Columns, labels_type
 from mistakebound.spark.shards import from_bytes, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pyspark.sql.types import StructType
+    from collections.abc import Callable
 
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.learners.learner import Learner
     from mistakebound.learners.prediction import PredictedPart
 
+ADDED = ("label", "score", "probability")
+"""The fields of the structs that ``predictor`` returns, as far as they are wanted."""
+
 
 def predictor(
-    learner: Learner, columns: Columns, wanted: list[bool], schema: StructType
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return the function that adds predictions to the batches of a partition on a worker.
+    learner: Learner, columns: Columns, wanted: list[bool], kinds: list[str]
+) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    """Return the function that predicts the batches of a partition on a worker: structs of columns to such structs.
 
-    ``wanted`` is whether to add the label, the score and the probabilities; ``schema`` has all columns of the result.
+    ``wanted`` is whether to return the label, the score and the probabilities; ``kinds`` are the types of these.
     """
-    model, names = to_bytes(learner), schema.names
-    kinds = [each.dataType.simpleString() for each in schema.fields[len(names) - sum(wanted) :]]
+    model = to_bytes(learner)
 
-    def predict(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa  # noqa: PLC0415 - on the worker
-
+    def predict(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
         own = from_bytes(model)
-        for batch in batches:
-            found = predicted(own, batch, columns)
+        for struct in structs:
+            found = predicted(own, pa.RecordBatch.from_struct_array(struct), columns)
             added: tuple[Any, ...] = (found.labels, found.scores, found.probabilities)
             arrays = [
                 vector_array(each) if kind == "vector" else prediction_column(each, kind)
                 for each, kind in zip(compress(added, wanted), kinds, strict=True)
             ]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], names=names)
+            yield pa.StructArray.from_arrays(arrays, names=list(compress(ADDED, wanted)))
 
     return predict
 
@@ -68,8 +68,6 @@ def unchanged(batches: Iterator[Any]) -> Iterator[Any]:
 
 def prediction_column(found: AnyArray, kind: str = "") -> Any:
     """Return labels or scores as an Arrow array of this type; without it, of the type that the labels have."""
-    import pyarrow as pa  # noqa: PLC0415 - on the worker
-
     kind = kind or labels_type(np.unique(found).tolist()).simpleString()
     if kind == "string":
         return pa.array([None if each is None else str(each) for each in found.tolist()], pa.string())
@@ -84,8 +82,6 @@ def prediction_column(found: AnyArray, kind: str = "") -> Any:
 
 def vector_array(rows: FloatArray) -> Any:
     """Return rows of numbers as a column of dense vectors of ``pyspark.ml``."""
-    import pyarrow as pa  # noqa: PLC0415
-
     count, width = rows.shape
     integers = pa.list_(pa.field("element", pa.int32(), nullable=False))
     numbers = pa.list_(pa.field("element", pa.float64(), nullable=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
     from mistakebound.learners.learner import Learner
     from mistakebound.spark.columns import Columns
@@ -38,14 +38,13 @@ def sharded(frame: DataFrame, columns: Columns, shards: int, order: str | None) 
     the row, and sorted. Rows that are equal in this column are ordered by the hash. Without it, partitions are joined
     in their order, which Spark does not promise to repeat.
     """
-    used = [F.col(quoted(name)) for name in columns.used]
     if order is not None:
-        keyed = frame.select(*used, F.col(quoted(order)).alias(ORDER)).withColumn(TIE, hashed(frame, columns.used))
+        keys = F.col(quoted(order)).alias(ORDER), hashed(frame, columns.used).alias(TIE)
     elif partitions_of(frame) >= shards:
-        return frame.select(*used).coalesce(shards)
+        return frame.select(*columns.sent).coalesce(shards)
     else:
-        number = F.monotonically_increasing_id()
-        keyed = frame.select(*used).withColumn(ORDER, number).withColumn(TIE, F.lit(0))
+        keys = F.monotonically_increasing_id().alias(ORDER), F.lit(0).alias(TIE)
+    keyed = frame.select(*columns.sent, *keys)
     return keyed.repartition(shards, ORDER, TIE).sortWithinPartitions(ORDER, TIE)
 
 
@@ -66,7 +65,9 @@ def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Sh
 
     Shards without rows are left out. Raise StreamError if a shard has a bad row.
     """
-    rows = mapped(data, worker(to_bytes(learner), columns), RESULT).collect()
+    with without_warning():
+        learned = data.mapInArrow(worker(to_bytes(learner), columns), RESULT)
+    rows = learned.collect()
     found: dict[int, Any] = {}
     for row in sorted(rows, key=lambda each: each["shard"]):
         if row["error"] is not None:
@@ -76,11 +77,12 @@ def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Sh
     return [Shard(number, from_bytes(bytes(row["model"]))) for number, row in found.items()]
 
 
-def mapped(frame: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], schema: StructType | str) -> DataFrame:
-    """Return ``frame.mapInArrow(function, schema)``, without pyspark's warning about pandas 3, which is not used."""
+@contextmanager
+def without_warning() -> Iterator[None]:
+    """Leave out pyspark's warning about pandas 3, which is not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        return frame.mapInArrow(function, schema)
+        yield
 
 
 def worker(start: bytes, columns: Columns) -> Callable[[Iterator[Any]], Iterator[Any]]:

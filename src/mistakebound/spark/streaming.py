@@ -20,7 +20,7 @@ from mistakebound.learners.panel import Panel
 from mistakebound.spark.columns import Columns, find_columns, hashed, labels_type, quoted, require
 from mistakebound.spark.predictions import prediction_column, unchanged
 from mistakebound.spark.rows import learn_batches
-from mistakebound.spark.shards import from_bytes, to_bytes
+from mistakebound.spark.shards import from_bytes, to_bytes, without_warning
 from mistakebound.spark.stream_file import BATCH, QUERY, Stored, read, version_of, write
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ class StreamingClassifier:
         table = rows.append_column(self._prediction, prediction_column(predicted, kind.simpleString()))
         written = frame.sparkSession.createDataFrame(table).coalesce(1)
         if any(isinstance(each.dataType, UserDefinedType) for each in schema):  # Arrow has no vectors of pyspark.ml
-            written = written.mapInArrow(unchanged, schema)
+            with without_warning():
+                written = written.mapInArrow(unchanged, schema)
         written.write.mode("overwrite").parquet(folder)
 
     def _read(self) -> Stored:
