@@ -93,7 +93,8 @@ class OnlineClassifierModel(Model, HasColumns, Writable, Readable):
         fields = [StructField(name, kind) for name, kind in zip(compress(ADDED, wanted), kinds, strict=True)]
         predict = predictor(learner, columns, wanted, [kind.simpleString() for kind in kinds])
         with without_warning():
-            predicted = arrow_udf(predict, StructType(fields))
+            make: Any = arrow_udf  # its declared types do not allow a struct
+            predicted = make(predict, StructType(fields))
             with_all = dataset.withColumn(TOGETHER, predicted(F.struct(*columns.sent)))
         added = [
             F.col(TOGETHER).getField(field.name).alias(name)
