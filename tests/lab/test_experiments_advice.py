@@ -10,7 +10,7 @@ import pytest
 import mistakebound as mb
 from mistakebound.forecasters import compare
 from mistakebound.lab.charts import bars, curve, line, some_rounds
-from mistakebound.lab.experiments import randomized_majority as two_groups
+from mistakebound.lab.experiment_streams import against_majority
 from mistakebound.viz.chart import Line
 
 NAMES = (
@@ -81,7 +81,7 @@ def _rate(n: int, rounds: int) -> float:
 
 
 def test_the_adversary_knows_the_weights() -> None:
-    votes, outcomes = two_groups.against_majority(16, 200, 0.3, seed=0)
+    votes, outcomes = against_majority(16, 200, 0.3, seed=0)
     ledger = mb.experts.WeightedMajority(eta=0.3).run(votes, outcomes)
     assert ledger.mistake_rounds.tolist() == list(range(1, 200, 2))
     assert votes[1::2].sum(axis=1).tolist() == [8] * 100

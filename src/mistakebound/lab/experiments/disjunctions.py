@@ -5,6 +5,7 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
+from mistakebound.lab.playing import run_and_certify
 from mistakebound.lab.sizes import Size, limited, share
 from mistakebound.viz.chart import Axis, Chart
 from mistakebound.viz.colours import colour_of
@@ -56,13 +57,9 @@ def disjunctions(*, n: int = 8192, r: int = 64, seed: int = 0) -> Findings:
 
 
 def _play(n: int, r: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate, mb.Certificate]:
-    X, y = stream = mb.streams.disjunction(n, r, max(20 * n, 1000), seed, sparse=True, density=ACTIVE / n)
-    certificates, row = [], [n, r, float(len(stream))]
-    for theorem, learner in (("littlestone", mb.Winnow()), ("elimination", mb.Elimination())):
-        mistakes = learner.run(X, y).mistakes
-        certificates.append(learner.certify(theorem, comparator=stream.target, X=X, y=y))
-        row += [mistakes, certificates[-1].bound]
-    return tuple(row), certificates[0], certificates[1]
+    stream = mb.streams.disjunction(n, r, max(20 * n, 1000), seed, sparse=True, density=ACTIVE / n)
+    numbers, (first, second) = run_and_certify(stream, {"littlestone": mb.Winnow(), "elimination": mb.Elimination()})
+    return (n, r, *numbers), first, second
 
 
 def _chart(title: str, x: Axis, rows: list[tuple[float, ...]], column: int) -> Chart:
