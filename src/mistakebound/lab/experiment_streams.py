@@ -58,7 +58,7 @@ def against_majority(n: int, rounds: int, eta: float, seed: int) -> tuple[Any, A
     """Return votes and outcomes: in odd rounds the outcome is the opposite of the weighted majority, ties being 1.
 
     >>> votes, outcomes = against_majority(4, 10, 0.5, 0)
-    >>> votes[::2].min(), votes[1::2].sum(axis=1).tolist()
+    >>> int(votes[::2].min()), votes[1::2].sum(axis=1).tolist()
     (1, [2, 2, 2, 2, 2])
     """
     rng, wrong = generator(seed, 4), np.zeros(n, dtype=np.int64)
