@@ -35,12 +35,13 @@ def disjunctions(*, n: int = 8192, r: int = 64, seed: int = 0) -> Findings:
     both = [*by_n, *by_r]
     wide, thin = ([row for row, _, _ in each] for each in (by_n, by_r))
     winnow, other = wide[-1][3] / wide[0][3], wide[-1][5] / wide[0][5]
-    grows = f"from n = {wide[0][0]} to {n}: ×{winnow:.3g}, and ×{other:.3g} for Elimination"
+    grows = f"from n = {wide[0][0]:,} to {n:,}: ×{winnow:.3g}, and ×{other:.3g} for Elimination"
+    ahead = f"{wide[-1][3]:,} and {wide[-1][5]:,}"
     checks = [
         certified("Winnow", *(certificate for _, certificate, _ in both)),
         certified("Elimination", *(certificate for _, _, certificate in both)),
         Check("Winnow's mistakes grow far more slowly with n", winnow < other / 4, grows),
-        Check(f"n = {n}, r = {few}: Winnow makes fewer", wide[-1][3] < wide[-1][5], f"{wide[-1][3]} and {wide[-1][5]}"),
+        Check(f"n = {n:,}, r = {few}: Winnow makes fewer", wide[-1][3] < wide[-1][5], ahead),
         Check("Winnow's mistakes grow with r", thin[-1][3] > thin[0][3], f"from {thin[0][3]} to {thin[-1][3]}"),
     ]
     above = next((row[1] for row in thin if row[3] > row[5]), None)
@@ -50,8 +51,8 @@ def disjunctions(*, n: int = 8192, r: int = 64, seed: int = 0) -> Findings:
         _chart(f"Growing r, with n = {many}", Axis("relevant variables r", "log"), thin, 1),
     ]
     conclusion = (
-        f"With n = {n} and r = {few}, Winnow makes {wide[-1][3]} mistakes (bound {wide[-1][4]:g}), and "
-        f"Elimination {wide[-1][5]}. With n = {many}, Winnow makes more mistakes than Elimination {behind}."
+        f"With n = {n:,} and r = {few}, Winnow makes {wide[-1][3]:,} mistakes (bound {wide[-1][4]:,g}), and "
+        f"Elimination {wide[-1][5]:,}. With n = {many:,}, Winnow makes more mistakes than Elimination {behind}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, [*wide, *thin])], charts)
 

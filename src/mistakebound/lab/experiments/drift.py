@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mistakebound as mb
+from mistakebound._support.text import many
 from mistakebound.lab.charts import curve, mistakes_so_far
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size, Together, limited
@@ -68,8 +69,8 @@ def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed
     columns = ("learner", "mistakes", "first halves", "second halves", *targets)
     found = {row[0]: row for row in rows}
     conclusion = (
-        f"After {len(changed)} changes in {rounds:,} rounds, Winnow has made {found['Winnow'][1]} mistakes, the Panel "
-        f"{found['Panel'][1]} (its bound: {guard.bound:.0f}) and the Perceptron {found['Perceptron'][1]}. Mistakes in "
-        f"the second halves after a change: Winnow {found['Winnow'][3]}, Panel {found['Panel'][3]}."
+        f"After {many(len(changed), 'change')} in {rounds:,} rounds, Winnow has made {found['Winnow'][1]} mistakes, "
+        f"the Panel {found['Panel'][1]} (its bound: {guard.bound:.0f}) and the Perceptron {found['Perceptron'][1]}. "
+        f"Mistakes in the second halves after a change: Winnow {found['Winnow'][3]}, Panel {found['Panel'][3]}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", columns, rows)], [chart])

@@ -49,7 +49,7 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
         marks += beside_bound("Winnow", "2k² ln n", sizes, fast, fast_bounds)
         if sizes[0] <= crossings[-1][1] <= n:
             marks.append(Level("the bounds cross", crossings[-1][1], along="x", colour=NEUTRAL))
-        charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
+        charts.append(Chart(f"A panel of size k = {size}", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)
     conclusion = (
         f"For k = {k} the bounds cross at n = {crossings[-1][1]}. Measured, {crossings[-1][2]}. With n = {n}, Winnow "

@@ -8,7 +8,7 @@ import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import beside_bound
-from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.experiment import Check, Findings, Table, cell, certified, experiment
 from mistakebound.lab.experiment_streams import dense_signs
 from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.theorems.base import indicator
@@ -52,7 +52,7 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
         first, last = here[0], here[-1]
         ends.append((first, last))
         best, other = (first, last) if dense else (last, first)
-        compared = f"{best[2]} and {other[2]} mistakes; bounds {best[3]:.4g} and {other[3]:.4g}"
+        compared = f"{best[2]:,} and {other[2]:,} mistakes; bounds {cell(best[3])} and {cell(other[3])}"
         better = best[2] < other[2] and best[3] < other[3]
         checks.append(Check(f"{name} target: p = {best[1]:g} is better than p = {other[1]:g}", better, compared))
         lines = beside_bound("p-norm Perceptron", "bound", powers, [row[2] for row in here], [row[3] for row in here])

@@ -11,6 +11,7 @@ from mistakebound.lab.experiment import Check, Findings, Table, certified, exper
 from mistakebound.lab.experiment_streams import against_majority
 from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from mistakebound.lab.sizes import Sizes
@@ -65,7 +66,7 @@ def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -
         line("Weighted Majority", averages, 0, 1),
         line("bound of Weighted Majority", averages, 0, 5, dashed=True),
         line("randomized, expected", averages, 0, 2),
-        line("bound of the randomized rule", averages, 0, 3, dashed=True),
+        line("bound of the randomized rule", averages, 0, 3, colour=colour_of("randomized"), dashed=True),
         line("randomized, drawn", averages, 0, 4, colour=5),
     ]
     chart = Chart("Average regret", Axis("rounds T", "log"), Axis("regret / T"), marks)
