@@ -376,6 +376,14 @@ def test_a_forged_certificate_is_refused(field: str, value: Any) -> None:
         RegretCertificate.from_json(json.dumps(data))
 
 
+def test_large_numbers_have_commas_and_parameters_are_words() -> None:
+    mixer = experts.FixedShare()
+    mixer.run(1e5 * np.eye(3)[np.arange(12) % 3], np.full(12, 5e4))
+    shown = str(mixer.certify())
+    assert re.search(r"linear regret [\d,]*,\d{3},\d{3} to ", shown), shown
+    assert "(eta calibrated, alpha calibrated)" in shown
+
+
 def test_the_certificate_as_a_sentence() -> None:
     mixer = experts.Hedge(eta=0.5)
     mixer.run_losses([[0.0, 1.0], [0.0, 1.0]])

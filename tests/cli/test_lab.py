@@ -12,7 +12,8 @@ from files import call, without_spans
 
 import mistakebound as mb
 from mistakebound.cli.lab import complete
-from mistakebound.lab.experiment import Experiment
+from mistakebound.cli.lab_tables import lines_of
+from mistakebound.lab.experiment import Experiment, Table, cell
 
 NAMES = mb.lab.names()
 
@@ -45,6 +46,34 @@ def test_an_experiment_is_shown_with_its_chart_tables_checks_and_verdict() -> No
     assert "✓ all 4 checks hold" in output
     assert "to repeat: mistakebound lab learning-rate --n 64 --k 3 --seed 2\n" in output
     assert "does not apply" in output
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_fit_into_a_terminal(name: str, width: int) -> None:
+    found = mb.lab.get(name)
+    for table in found.run(**found.quick).tables:
+        lines = lines_of(table, width)
+        assert max(map(len, lines)) <= width
+        words = " ".join(lines)
+        assert all(cell(value) in words for row in table.rows for value in row if not isinstance(value, str))
+        assert all(word in words for head in table.columns for word in head.split())
+
+
+def test_a_wide_table_repeats_its_first_column() -> None:
+    table = Table("Mistakes", ("who", "a very long head", "second", "third"), [("we", 1, 10**13, 10**14)])
+    assert lines_of(table, 32)[1:] == [
+        "          a",
+        "       very",
+        "       long",
+        "  who  head              second",
+        "  ─────────────────────────────",
+        "  we      1  10,000,000,000,000",
+        "",
+        "  who                third",
+        "  ────────────────────────",
+        "  we   100,000,000,000,000",
+    ]
 
 
 def test_quick_sizes_can_be_changed() -> None:

@@ -191,6 +191,21 @@ def test_the_lead_has_the_numbers_of_its_percentages() -> None:
         assert side == ("worse" if change > 0 else "better")
 
 
+def test_the_lead_names_the_regret_that_the_bound_limits_and_large_numbers_have_commas() -> None:
+    given = {name: [2000 * value for value in column] for name, column in table(dates=False).items()}
+    page = read(mb.experts.compare(given, "y", rules=["ml-poly"]).report())
+    assert "A theorem limits its linear regret to " in page
+    assert re.search(r"RMSE \d,\d{3}", page)
+    assert not re.search(r"\d{4}\.\d|e\+\d", page.partition("A theorem")[0])
+
+
+def test_the_facts_about_the_data_are_a_table_that_wraps() -> None:
+    data = mb.experts.compare(table(), "y").report().partition("<h2>Data</h2>")[2].lstrip()
+    assert data.startswith('<table class="facts">')
+    assert "<th>outcome</th><td><bdi>y (numbers)</bdi></td>" in data
+    assert "<th>files</th>" not in data
+
+
 def test_many_experts_share_a_line() -> None:
     rng = np.random.default_rng(3)
     y = rng.normal(size=40).cumsum()

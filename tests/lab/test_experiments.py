@@ -38,7 +38,7 @@ def test_every_module_is_an_experiment_of_its_name() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_an_experiment_is_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 80
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,9 +10,10 @@ import pytest
 import mistakebound as mb
 from mistakebound.forecasters import compare
 from mistakebound.lab.charts import bars, curve, line, some_rounds
-from mistakebound.lab.experiments import randomized_majority as two_groups
+from mistakebound.lab.experiment_streams import against_majority
 from mistakebound.learners.mixing import mix
 from mistakebound.viz.chart import Line
+from mistakebound.viz.colours import assigned
 
 NAMES = (
     "alice-and-bob",
@@ -83,7 +84,7 @@ def _rate(n: int, rounds: int) -> float:
 
 
 def test_the_adversary_knows_the_weights() -> None:
-    votes, outcomes = two_groups.against_majority(16, 200, 0.3, seed=0)
+    votes, outcomes = against_majority(16, 200, 0.3, seed=0)
     ledger = mb.experts.WeightedMajority(eta=0.3).run(votes, outcomes)
     assert ledger.mistake_rounds.tolist() == list(range(1, 200, 2))
     assert votes[1::2].sum(axis=1).tolist() == [8] * 100
@@ -235,3 +236,26 @@ def test_lines_and_bars_of_a_table() -> None:
     assert first.boxes[0][1] <= second.boxes[0][0]
     assert second.boxes[0][1] < first.boxes[1][0]
     assert (first.faint, second.faint) == (False, True)
+
+
+def test_one_change_and_one_switch_are_singular() -> None:
+    assert quick_conclusion("drift").startswith("After 1 change in ")
+    assert "best sequence with 1 switch loses" in quick_conclusion("switching-experts")
+    measured = " ".join(check.measured for check in mb.lab.run("pnorm").checks)
+    assert "e+" not in measured, measured
+
+
+def quick_conclusion(name: str) -> str:
+    """Return the conclusion of an experiment with one change, at its small sizes."""
+    found = mb.lab.get(name)
+    assert 1 in found.quick.values()
+    return found.run(**found.quick).conclusion
+
+
+def test_the_bound_of_the_randomized_rule_has_the_colour_of_its_expected_regret() -> None:
+    found = mb.lab.get("randomized-majority")
+    chart = found.run(**found.quick).charts[0]
+    names, given = zip(*((mark.name, mark.colour) for mark in chart.marks), strict=True)
+    numbers = dict(zip(names, assigned(names, given), strict=True))
+    assert numbers["bound of the randomized rule"] == numbers["randomized, expected"]
+    assert len({*numbers.values()}) == 3

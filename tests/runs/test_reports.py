@@ -16,6 +16,7 @@ from files import call, without_spans
 import mistakebound as mb
 from mistakebound.forecasters.verdict import evidence_of
 from mistakebound.runs.round_dates import time_axis
+from mistakebound.viz.mistake_charts import brief_bound
 
 EVIL = '"><script>alert(1)</script>'
 
@@ -124,6 +125,37 @@ def test_abstentions_are_shown(table: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("learner", "options", "theorem"),
+    [
+        (mb.Winnow(threshold=8), {"relevant": 1}, "littlestone"),
+        (mb.Elimination(), {}, "elimination"),
+        (mb.Panel(), {}, "bayes-mixture"),
+    ],
+    ids=("Winnow", "Elimination", "Panel"),
+)
+def test_a_bound_without_a_certificate_names_its_theorem(
+    learner: mb.Learner, options: dict[str, int], theorem: str, tmp_path: Path
+) -> None:
+    stream = tmp_path / "or.csv"
+    rows = (f"{t % 2},{t // 2 % 2},{t % 2}\n" for t in range(200))
+    stream.write_text("a,b,y\n" + "".join(rows), encoding="utf-8")
+    result = mb.runs.run(mb.Source(stream, label="y"), learner, **options)
+    result.write_report(tmp_path / "r.html")
+    assert result.bound is not None
+    assert f"at most {brief_bound(result.bound)} ({theorem})" in text_of(tmp_path / "r.html")
+
+
+def test_equally_good_learners_of_a_comparison_share_the_headline(tmp_path: Path) -> None:
+    stream = tmp_path / "one.csv"
+    stream.write_text("a,y\n" + "1,0\n0,1\n" * 20, encoding="utf-8")
+    found = mb.runs.compare(mb.Source(stream, label="y"))
+    best = [each for each in found.ranked if each.curve.mistakes == found.ranked[0].curve.mistakes]
+    found.write_report(tmp_path / "c.html")
+    assert len(best) > 2
+    assert f"<h1>{best[0].name} and {len(best) - 1} others make the fewest" in text_of(tmp_path / "c.html")
+
+
 def test_products_of_columns_are_readable(table: Path, tmp_path: Path) -> None:
     source = mb.Source(table, label="rain", table={"interact": [["wind", "day"]]})
     mb.runs.run(source, mb.Perceptron()).write_report(tmp_path / "r.html")
@@ -136,7 +168,9 @@ def test_the_report_of_a_comparison(table: Path, tmp_path: Path) -> None:
     page = text_of(page_file)
     found = mb.runs.compare(mb.Source(table, label="rain"))
     best = found.ranked[0]
-    assert f"<h1>{best.name} makes the fewest mistakes" in page
+    tied = sum(each.curve.mistakes == best.curve.mistakes for each in found.ranked) - 1
+    makes = f" and {tied} other{'s' if tied > 1 else ''} make" if tied else " makes"
+    assert f"<h1>{best.name}{makes} the fewest mistakes" in page
     for each in found.ranked:
         assert cells(page, each.name)[1] == str(each.curve.mistakes)
     drawn = hover(page, "Mistakes so far")["lines"]

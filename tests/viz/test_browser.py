@@ -18,8 +18,9 @@ from files import call
 from pages import options_of
 
 from mistakebound.cli import COMMANDS
+from mistakebound.viz.chart import Axis, Chart, Line
+from mistakebound.viz.page import charts, table
 from mistakebound.viz.page import page as html_page
-from mistakebound.viz.page import table
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = sync_api.expect
@@ -211,6 +212,16 @@ def test_letters_of_charts_are_readable_at_every_width(opened: Callable[..., Any
         )
         assert min(sizes) >= 10.5, width
         assert max(sizes) <= 16, width
+
+
+@pytest.mark.parametrize("parts", ["charts", "tables"])
+def test_charts_and_tables_below_each_other_have_a_gap(parts: str, opened: Callable[..., Any], tmp_path: Path) -> None:
+    chart = charts([Chart("Mistakes", Axis("x"), Axis("y"), [Line("a", [0, 1], [0, 1])])])
+    part = chart if parts == "charts" else table(["a", "b"], [["1", "2"]])
+    path = tmp_path / "two.html"
+    path.write_text(html_page("Two", "", [part + part], made_by={}), encoding="utf-8")
+    first, second = (each.bounding_box() for each in opened(path).locator(".charts, .wide").all())
+    assert second["y"] - (first["y"] + first["height"]) >= 20
 
 
 def test_the_first_column_stays_in_sight(opened: Callable[..., Any], tmp_path: Path) -> None:

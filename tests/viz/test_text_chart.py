@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mistakebound.viz.chart import Axis, Band, Chart, Level, Line
+from mistakebound.viz.chart import Axis, Band, Boxes, Chart, Level, Line
 from mistakebound.viz.text_chart import DASH, SIGNS, text_chart
 
 
@@ -55,6 +55,18 @@ def test_bands_and_guides_are_left_out_and_the_legend_is_wrapped() -> None:
     assert "guide" not in "".join(lines)
     assert all(name in "".join(lines) for name in names)
     assert max(map(len, lines)) <= 40
+
+
+def test_bars_are_filled_and_have_the_names_of_their_ticks() -> None:
+    x = Axis("stream", low=-0.5, high=1.5, ticks=[(0, "first"), (1, "second")])
+    bars = (Boxes("we", [(-0.4, 0.0, 0, 5), (0.6, 1.0, 0, 10)]), Boxes("they", [(0.0, 0.4, 0, 10), (1.0, 1.4, 0, 0)]))
+    lines = lines_of(*bars, x=x, y=Axis("y", low=0, high=10), width=52)
+    cells = [line[12:] for line in lines[1:12]]
+    assert [row.count(SIGNS[0]) for row in cells] == [8] * 5 + [16] * 6
+    assert [row.count(SIGNS[1]) for row in cells] == [8] * 10 + [16]
+    assert lines[13].split() == ["first", "second"]
+    assert lines[14].split() == ["stream"]
+    assert abs(lines[13].index("first") + 2 - (12 + 10)) <= 1, "the name is below the middle of its bars"
 
 
 def test_a_chart_without_points_and_with_hostile_names_is_drawn() -> None:

@@ -48,13 +48,13 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {near!r}?" if near else ""
 
 
-def many(count: int, thing: str) -> str:
+def many(count: int, thing: str, ending: str = "s") -> str:
     """Return a number with its noun.
 
-    >>> many(1, "round"), many(2000, "round")
-    ('1 round', '2,000 rounds')
+    >>> many(1, "round"), many(2000, "round"), many(2, "switch", "es")
+    ('1 round', '2,000 rounds', '2 switches')
     """
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}{ending}"
 
 
 def shortest(value: float) -> str:
@@ -64,6 +64,15 @@ def shortest(value: float) -> str:
     ('12.8', '17', '10000000000000000', '1e+300')
     """
     return f"{value:.0f}" if abs(value) < 1e17 and value % 1 == 0 else repr(float(value))
+
+
+def grouped(value: float, digits: int = 6) -> str:
+    """Return a number with so many digits, or all of its integer part, and commas between thousands.
+
+    >>> grouped(1044.6703, 5), grouped(475301370.2), grouped(-0.123456789), grouped(2e16)
+    ('1,044.7', '475,301,370', '-0.123457', '2e+16')
+    """
+    return f"{value:,.0f}" if 10**digits <= abs(value) < 1e15 else f"{value:,.{digits}g}"
 
 
 def size(count: int) -> str:

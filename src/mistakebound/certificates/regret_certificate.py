@@ -11,7 +11,7 @@ import numpy as np
 
 from mistakebound._support import schema
 from mistakebound._support.json_numbers import finite
-from mistakebound._support.text import escaped
+from mistakebound._support.text import escaped, grouped
 from mistakebound.certificates.certificate import (
     DOES_NOT_APPLY,
     HOLDS,
@@ -122,8 +122,8 @@ class RegretCertificate:
         if math.isnan(self.regret):
             return "regret and bound are not known, because the advice of all rounds is not available"
         kind = "linear regret" if self.gradient else "regret"
-        bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
-        return f"{kind} {self.regret:.6g} to {escaped(self.against)}, {bound}"
+        bound = "no bound" if math.isinf(self.bound) else f"bound {grouped(self.bound)}"
+        return f"{kind} {grouped(self.regret)} to {escaped(self.against)}, {bound}"
 
 
 def _premise(value: Any) -> Premise:

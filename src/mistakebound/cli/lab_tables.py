@@ -27,6 +27,8 @@ COLOURS = ("blue", "dark_orange3", "green", "magenta", "yellow", "purple", "whit
 """Colours of a terminal for the marks of a chart, in the order of `LIGHT`."""
 WIDE = 100
 """Columns of text that is not for a terminal."""
+LEAST_WORDS = 24
+"""A column of words is not made narrower than this."""
 
 
 def show(result: Result, *, drawn: bool) -> None:
@@ -42,7 +44,7 @@ def show(result: Result, *, drawn: bool) -> None:
     if result.charts:
         show_chart(console, result, drawn=drawn)
     for table in result.tables:
-        console.print(Text("\n".join([*lines_of(table), ""])), soft_wrap=True)
+        console.print(Text("\n".join([*lines_of(table, console.width), ""])), soft_wrap=True)
     for check in result.checks:
         console.print(hanging(*mark(holds=check.holds), check.statement, check.measured))
     console.print()
@@ -74,8 +76,11 @@ def show_chart(console: Console, result: Result, *, drawn: bool) -> None:
     console.print()
 
 
-def lines_of(rows: Rows) -> list[str]:
+def lines_of(rows: Rows, width: int = WIDE) -> list[str]:
     r"""Return a table as lines of text. Heads are wrapped to the width of their columns; numbers are at the right.
+
+    A table that is wider than the terminal has its longest column of words wrapped. If that is not enough, the columns
+    are printed in several tables, one below the other, each with the first column.
 
     >>> from mistakebound.lab.experiment import Table
     >>> table = Table("Mistakes", ("n", "who", "most mistakes"), [(1000, "we", 2), (5, "they", 10)])
@@ -87,18 +92,38 @@ def lines_of(rows: Rows) -> list[str]:
       1,000  we           2
           5  they        10
     """
-    columns = []
-    for place, name in enumerate(rows.columns):
-        cells = [escaped(cell(row[place])) for row in rows.rows]
-        width = max(map(len, [*name.split(), *cells]), default=1)
-        head = wrap(name, width)
-        columns.append([each.ljust(width) if has_words(rows, place) else each.rjust(width) for each in (*head, *cells)])
-    tallest = max(len(column) for column in columns)
-    padded = [[" " * len(column[0])] * (tallest - len(column)) + column for column in columns]
-    lines = ["  " + "  ".join(line).rstrip() for line in zip(*padded, strict=True)]
-    ruler = "  " + "─" * (max(map(len, lines)) - 2)
-    lines.insert(tallest - len(rows.rows), ruler)
-    return [rows.title, *lines]
+    cells = [[escaped(cell(value)) for value in row] for row in rows.rows]
+    widths = [max(map(len, [*name.split(), *(row[place] for row in cells)])) for place, name in enumerate(rows.columns)]
+    words = [place for place in range(len(widths)) if has_words(rows, place)]
+    if words:
+        longest = max(words, key=widths.__getitem__)
+        too_much = max(0, sum(widths) + 2 * len(widths) - width)
+        widths[longest] = max(widths[longest] - too_much, min(widths[longest], LEAST_WORDS))
+    blocks = [[0]]
+    for place in range(1, len(widths)):
+        if sum(widths[at] + 2 for at in [*blocks[-1], place]) > width and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(place)
+    lines = [rows.title]
+    for number, block in enumerate(blocks):
+        head = [wrap(rows.columns[at], widths[at]) for at in block]
+        body = [[wrap(row[at], widths[at]) or [""] for at in block] for row in cells]
+        sides = [str.ljust if at in words else str.rjust for at in block]
+        above = _lines(head, [widths[at] for at in block], sides, bottom=True)
+        below = [line for row in body for line in _lines(row, [widths[at] for at in block], sides, bottom=False)]
+        ruler = "  " + "─" * (max(map(len, [*above, *below])) - 2)
+        lines += [*([""] if number else []), *above, ruler, *below]
+    return lines
+
+
+def _lines(cells: Sequence[list[str]], widths: Sequence[int], sides: Sequence[Any], *, bottom: bool) -> list[str]:
+    """Return the lines of a row, whose cells have several lines; short cells are at the top or at the bottom."""
+    tallest = max(map(len, cells))
+    padded = []
+    for lines, width, side in zip(cells, widths, sides, strict=True):
+        missing = [""] * (tallest - len(lines))
+        padded.append([side(line, width) for line in ([*missing, *lines] if bottom else [*lines, *missing])])
+    return ["  " + "  ".join(line).rstrip() for line in zip(*padded, strict=True)]
 
 
 def hanging(first: str | Text, *words: str | Text) -> Any:

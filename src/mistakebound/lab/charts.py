@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.viz.chart import Boxes, Line
+from mistakebound.viz.chart import Axis, Boxes, Chart, Line
+from mistakebound.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from mistakebound.play.ledger import Ledger
+    from mistakebound.viz.chart import Mark
 
 MOST_DOTS = 60
 
@@ -26,6 +28,22 @@ def measured(name: str, x: Sequence[float], y: Sequence[float], colour: int | No
 def bound(name: str, x: Sequence[float], y: Sequence[float], colour: int | None = None) -> Line:
     """Return the dashed line of a bound; it has the colour of what it bounds."""
     return Line(name, x, y, colour=colour, dashed=True)
+
+
+def beside_bound(
+    name: str, of_bound: str, x: Sequence[float], y: Sequence[float], bounds: Sequence[float]
+) -> list[Line]:
+    """Return the measured line of a learner and the line of its bound, both in the colour of the learner.
+
+    >>> [each.dashed for each in beside_bound("Winnow", "2k² ln n", [1, 2], [3, 4], [5, 6])]
+    [False, True]
+    """
+    return [measured(name, x, y), bound(of_bound, x, bounds, colour_of(name))]
+
+
+def mistakes_so_far(title: str, marks: Sequence[Mark], note: str = "") -> Chart:
+    """Return a chart of the mistakes after each round."""
+    return Chart(title, Axis("round", low=0), Axis("mistakes so far", low=0), marks, note=note)
 
 
 def mistakes_over_time(name: str, ledger: Ledger, colour: int | None = None) -> Line:

@@ -219,13 +219,13 @@ def doublings(least: int, most: int, factor: int = 2) -> list[int]:
 
 
 def has_words(table: Table, place: int) -> bool:
-    """Return whether a column of a table has words; a dash, for a number that does not exist, is not a word.
+    """Return whether a column of a table has words; a dash or no text, for a missing number, is not a word.
 
-    >>> table = Table("Bounds", ("who", "bound"), [("we", 2.5), ("they", "–")])
+    >>> table = Table("Bounds", ("who", "bound"), [("we", 2.5), ("they", "–"), ("you", "")])
     >>> has_words(table, 0), has_words(table, 1)
     (True, False)
     """
-    return any(isinstance(row[place], str) and row[place] != cell(None) for row in table.rows)
+    return any(isinstance(row[place], str) and row[place] not in ("", cell(None)) for row in table.rows)
 
 
 def cell(value: Any) -> str:

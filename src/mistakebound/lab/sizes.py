@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    Sizes: TypeAlias = Mapping[str, Any]
 
 TOO_FEW = "the claim is about larger numbers, and chance would decide the checks"
 TOO_LARGE = "the experiment would not fit into memory, or take minutes"

@@ -118,6 +118,10 @@ class Learner:
             raise OptionError(Option("relevant", "relevant"), reason)
         return None
 
+    def known_theorem(self) -> str:
+        """Return the id of the theorem of ``known_bound``; empty if there is none."""
+        return ""
+
     # ------------------------------------------------------------------ one example
 
     def predict_one(self, x: Any) -> Any:

@@ -209,6 +209,11 @@ class Panel(Learner):
         super().known_bound(relevant)  # raises for a number of relevant features
         return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
 
+    def known_theorem(self) -> str:
+        """Return the id of the theorem with the smaller bound; empty before the first round."""
+        standings = self.ledger_.standings
+        return "" if standings is None else min(standings.bounds, key=standings.bounds.__getitem__)
+
     @property
     def dropped_features_(self) -> int:
         """Number of features that were dropped, because there were more than ``max_features``."""

@@ -101,6 +101,10 @@ class Winnow(Learner):
 
         return bound
 
+    def known_theorem(self) -> str:
+        """Return the id of the theorem of ``known_bound``."""
+        return "littlestone"
+
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
 
@@ -160,6 +164,10 @@ class Elimination(Learner):
             return elimination(seen) if seen and not missed else None
 
         return bound
+
+    def known_theorem(self) -> str:
+        """Return the id of the theorem of ``known_bound``."""
+        return "elimination"
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)

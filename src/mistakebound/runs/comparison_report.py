@@ -49,7 +49,9 @@ def headline(found: Comparison) -> str:
         return "No learner could learn the stream" if found.refused else "No examples were learned"
     best = found.ranked[0]
     wrong = brief_share(best.curve.mistakes, best.curve.rounds)
-    return f"{best.name} makes the fewest mistakes: {wrong} on {many(best.curve.rounds, 'example')}"
+    also = sum(each.curve.mistakes == best.curve.mistakes for each in found.ranked[1:])
+    who = f"{best.name} and {many(also, 'other')} make" if also else f"{best.name} makes"
+    return f"{who} the fewest mistakes: {wrong} on {many(best.curve.rounds, 'example')}"
 
 
 def lead(found: Comparison) -> str:

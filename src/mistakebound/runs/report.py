@@ -146,7 +146,7 @@ def bound_of(result: RunResult) -> Bound | None:
     found = result.certificate
     if found is not None:
         return Bound(found.bound, found.theorem) if found.status in ("holds", "vacuous") else None
-    return None if result.bound is None else Bound(result.bound, "theorem")
+    return None if result.bound is None else Bound(result.bound, result.learner.known_theorem())
 
 
 def over_time(result: RunResult) -> list[Chart]:

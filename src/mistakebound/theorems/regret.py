@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mistakebound._support.text import grouped
 from mistakebound.aggregation.registry import BY_ID
 from mistakebound.theorems.evidence import Premise
 
@@ -56,7 +57,8 @@ def apply_theorem(theorem: str, ledger: AggregationLedger, engine: Engine, losse
     premises.append(Premise("no outcome came late", ledger.late == 0, f"{ledger.late} did"))
     premises.append(Premise("the loss is convex", ledger.loss.convex, ledger.loss.name))
     if allowed is None:
-        premises.append(Premise("a theorem on this rule is known", False, str(ledger.parameters or ledger.rule)))
+        shown = ", ".join(f"{name} {value}" for name, value in ledger.parameters.items())
+        premises.append(Premise("a theorem on this rule is known", False, shown or ledger.rule))
     if theorem == "exponentially-weighted-average":
         premises.append(exp_concave(ledger))
     if theorem == "fixed-share" and allowed is not None:
@@ -64,7 +66,7 @@ def apply_theorem(theorem: str, ledger: AggregationLedger, engine: Engine, losse
         proved = concave.holds and not ledger.gradient
         added = 0.0 if proved else gaps
         what = "the loss is not exp-concave at η, so Σ min(s, ηs²/8) is added; s is the range of the losses of a round"
-        premises.append(concave if proved else Premise(what, True, f"{added:.6g}"))
+        premises.append(concave if proved else Premise(what, True, grouped(added)))
         allowed = allowed - (gaps - added)
     if theorem == "boa":
         largest = engine.forecaster.rule.largest * ledger.parameters["eta"]  # type: ignore[attr-defined]

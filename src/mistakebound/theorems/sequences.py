@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mistakebound._support.text import grouped, many
 from mistakebound.bounds import regret as regret_bounds
 from mistakebound.hindsight.oracles import best_switching
 
@@ -37,10 +38,10 @@ class SequenceCheck:
     """Sequences with 1 to this many switches were checked; this one has the regret nearest to its bound."""
 
     def __str__(self) -> str:
-        numbers = f"regret {self.regret:.6g}, bound {self.bound:.6g}"
+        numbers = f"regret {grouped(self.regret)}, bound {grouped(self.bound)}"
         if not self.switches:
             return f"no sequence with up to {self.most} switches did better than one expert: {numbers}"
-        times = "1 switch" if self.switches == 1 else f"{self.switches} switches"
+        times = many(self.switches, "switch", "es")
         return f"best sequence with {times}: {numbers}{f'; nearest of 1 to {self.most}' if self.most > 1 else ''}"
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from mistakebound._support.text import escaped
-from mistakebound.viz.chart import Level, Line, coloured, limits, position
+from mistakebound.viz.chart import Boxes, Level, Line, coloured, limits, position
 from mistakebound.viz.ticks import brief
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Grid(NamedTuple):
 
 
 def text_chart(chart: Chart, width: int = 78, height: int = 14) -> list[list[Piece]]:
-    """Return a chart as lines of text: title, lines between axes, legend. Bands, boxes and guides are left out.
+    """Return a chart as lines of text: title, lines and bars between axes, legend. Bands and guides are left out.
 
     >>> from mistakebound.viz.chart import Axis, Chart, Line
     >>> chart = Chart("A title", Axis("x"), Axis("y"), [Line("a", [0, 1, 2], [0, 1, 2])])
@@ -65,7 +65,9 @@ def text_chart(chart: Chart, width: int = 78, height: int = 14) -> list[list[Pie
     cells: dict[tuple[int, int], Piece] = {}
     legend: list[Piece] = []
     drawn = [
-        (mark, colour) for mark, colour in coloured(chart) if isinstance(mark, (Line, Level)) and colour is not None
+        (mark, colour)
+        for mark, colour in coloured(chart)
+        if isinstance(mark, (Line, Level, Boxes)) and colour is not None
     ]
     for mark, colour in sorted(drawn, key=lambda each: not _is_dashed(each[0])):  # solid lines hide dashed ones
         sign = DASH if _is_dashed(mark) else SIGNS[colour % len(SIGNS)]
@@ -82,10 +84,22 @@ def text_chart(chart: Chart, width: int = 78, height: int = 14) -> list[list[Pie
         words = numbers.get(row) or beside.get(row, "")
         start = Piece(f"{words:>{LEFT}} {'┤' if row in numbers else '│'}")
         lines.append([start, *(cells.get((column, row), Piece(" ")) for column in range(grid.columns))])
-    low, high = (brief(float(f"{end:.4g}")) for end in x)
-    below = _label(chart.x).center(max(0, grid.columns - len(low) - len(high)))
-    lines += [[Piece(f"{'':{LEFT}} └{'─' * grid.columns}")], [Piece(f"{'':{LEFT}}  {low}{below}{high}")]]
+    lines.append([Piece(f"{'':{LEFT}} └{'─' * grid.columns}")])
+    lines += [[Piece(f"{'':{LEFT}}  {words}")] for words in _below(grid)]
     return [*lines, *_wrapped(legend, width)]
+
+
+def _below(grid: Grid) -> list[str]:
+    """Return the lines below the x axis: its ends beside its label, or the names of its ticks above the label."""
+    label = _label(grid.chart.x)
+    if not grid.chart.x.ticks:
+        low, high = (brief(float(f"{end:.4g}")) for end in grid.x)
+        return [f"{low}{label.center(max(0, grid.columns - len(low) - len(high)))}{high}"]
+    names = ""
+    for at, name in grid.chart.x.ticks:
+        middle = round(_share(at, grid.x, grid.chart.x) * (grid.columns - 1))
+        names = names.ljust(max(len(names) + 1 if names else 0, middle - len(name) // 2)) + escaped(name)
+    return [names, label.center(grid.columns).rstrip()]
 
 
 def _label(axis: Axis) -> str:
@@ -93,12 +107,18 @@ def _label(axis: Axis) -> str:
     return escaped(axis.label) + (", log scale" if axis.scale in ("log", "symlog") else "")
 
 
-def _is_dashed(mark: Line | Level) -> bool:
-    return isinstance(mark, Level) or mark.dashed
+def _is_dashed(mark: Line | Level | Boxes) -> bool:
+    return isinstance(mark, Level) or (isinstance(mark, Line) and mark.dashed)
 
 
-def _cells(grid: Grid, mark: Line | Level) -> Iterator[tuple[int, int]]:
+def _cells(grid: Grid, mark: Line | Level | Boxes) -> Iterator[tuple[int, int]]:
     """Yield the cells of a mark; every second one if it is dashed."""
+    if isinstance(mark, Boxes):
+        for left, right, bottom, top in mark.boxes:
+            start, end = grid.cell(left, bottom), grid.cell(right, top)
+            if start is not None and end is not None:
+                yield from product(range(round(start[0]), round(end[0])), range(round(start[1]), round(end[1]) + 1))
+        return
     if isinstance(mark, Level):
         places = [(grid.x[end], mark.at) if mark.along == "y" else (mark.at, grid.y[end]) for end in (0, 1)]
     else:
@@ -107,11 +127,11 @@ def _cells(grid: Grid, mark: Line | Level) -> Iterator[tuple[int, int]]:
     if len(found) == 1 or (isinstance(mark, Line) and not mark.joined):
         yield from ((round(column), round(row)) for column, row in found)
         return
-    for (left, below), (right, above) in pairwise(found):
-        wide, high = right - left, above - below
+    for (x0, below), (x1, above) in pairwise(found):
+        wide, high = x1 - x0, above - below
         steps = max(1, math.ceil(max(abs(wide), abs(high))))
         for step in range(steps + 1):
-            cell = round(left + wide * step / steps), round(below + high * step / steps)
+            cell = round(x0 + wide * step / steps), round(below + high * step / steps)
             if not _is_dashed(mark) or cell[abs(high) > abs(wide)] % 2 == 0:
                 yield cell
 

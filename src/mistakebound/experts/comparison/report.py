@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound._support.text import escaped, many
+from mistakebound._support.text import escaped, grouped, many
 from mistakebound.certificates.certificate import Certificate
 from mistakebound.errors import message_text
 from mistakebound.experts.comparison.charts import charts
@@ -66,7 +66,7 @@ def loss_in_words(found: Comparison, mean: float, rounds: int) -> str:
 
 def short(value: float) -> str:
     """Return a number with five digits, and with commas if it is large."""
-    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
+    return grouped(value, 5)
 
 
 def headline(found: Comparison) -> str:
@@ -100,10 +100,15 @@ def lead(found: Comparison) -> str:
         )
     if best.bound is not None:
         limited = best.certificate.mistakes if isinstance(best.certificate, Certificate) else best.certificate.regret  # type: ignore[union-attr]
-        kind = "mistakes" if found.of_labels else "regret"
+        kind = limited_by_theorem(best, found)
         verb = "they were" if found.of_labels else "it was"
         words.append(f"A theorem limits its {kind} to {short(best.bound)}; {verb} {short(float(limited))}.")
     return " ".join(words)
+
+
+def limited_by_theorem(result: RuleResult, found: Comparison) -> str:
+    """Return what the bound of a rule limits."""
+    return "mistakes" if found.of_labels else "regret" if result.linear_regret is None else "linear regret"
 
 
 def compared(own: float, other: float, rooted: bool) -> str:  # noqa: FBT001
@@ -133,7 +138,7 @@ def numbers(found: Comparison) -> dict[str, str]:
     plain = "plain majority" if found.of_labels else "plain average"
     cards[f"{unit} of the {plain}"] = shown(float(found.plain.mean()), advice.rounds)
     if best.bound is not None:
-        cards[f"bound on the {'mistakes' if found.of_labels else 'regret'}"] = short(best.bound)
+        cards[f"bound on the {limited_by_theorem(best, found)}"] = short(best.bound)
     counts = {"rounds": f"{advice.rounds:,}", "experts": f"{len(advice.names):,}"}
     return {escaped(name): value for name, value in cards.items()} | counts
 
@@ -293,7 +298,5 @@ def facts(found: Comparison, written: Callable[[Option], str]) -> str:
     rows["loss"] = found.measure
     notes = [message_text(note, written) for note in advice.notes] + [str(each) for each in advice.frame.skipped]
     listed = "".join(f"<li>{escape(escaped(note))}</li>" for note in notes)
-    table = html.table(
-        ["", ""], [[escape(name), html.text(value)] for name, value in rows.items() if value], numbers_from=2
-    )
-    return wrapped(table) + (f"<ul>{listed}</ul>" if listed else "")
+    table = html.facts({name: html.text(value) for name, value in rows.items() if value})
+    return table + (f"<ul>{listed}</ul>" if listed else "")

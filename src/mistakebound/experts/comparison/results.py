@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound import experts
+from mistakebound._support.text import many
 from mistakebound.aggregation.registry import ADVISED, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.certificates.regret_certificate import certify_regret
 from mistakebound.errors import OptionError, StreamError, setting
@@ -318,7 +319,7 @@ def best_in_hindsight(
             searched("linear", "best linear combination", all_awake, lambda: best_linear(checked), few=few),
         ]
     if switches:
-        times = "1 switch" if switches == 1 else f"{switches} switches"
+        times = many(switches, "switch", "es")
         name = f"best sequence of experts with at most {times}"
         found.append(searched("switching", name, every_round, lambda: best_switching(losses, switches), few=True))
     return found

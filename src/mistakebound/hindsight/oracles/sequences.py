@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.text import many
 from mistakebound.errors import Expert, StreamError
 from mistakebound.hindsight.oracles.base import Oracle, checked_forecasts
 
@@ -112,7 +113,7 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
         last = int(D[at].argmin())
         sequence = _trace(came_from, began, (at, last, int(since[at, last])))
     totals = np.concatenate([totals, np.full(int(switches) + 1 - levels, total)])
-    name = f"best sequence of experts with at most {'1 switch' if switches == 1 else f'{switches} switches'}"
+    name = f"best sequence of experts with at most {many(switches, 'switch', 'es')}"
     return Oracle(name, total, total / rounds, rounds, sequence=sequence, totals=totals)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mistakebound as mb
 from mistakebound.lab.charts import bound, measured
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
+from mistakebound.lab.playing import run_and_certify
 from mistakebound.lab.sizes import Size, limited, share
 from mistakebound.viz.chart import Axis, Chart
 from mistakebound.viz.colours import colour_of
@@ -34,12 +35,13 @@ def disjunctions(*, n: int = 8192, r: int = 64, seed: int = 0) -> Findings:
     both = [*by_n, *by_r]
     wide, thin = ([row for row, _, _ in each] for each in (by_n, by_r))
     winnow, other = wide[-1][3] / wide[0][3], wide[-1][5] / wide[0][5]
-    grows = f"from n = {wide[0][0]} to {n}: ×{winnow:.3g}, and ×{other:.3g} for Elimination"
+    grows = f"from n = {wide[0][0]:,} to {n:,}: ×{winnow:.3g}, and ×{other:.3g} for Elimination"
+    ahead = f"{wide[-1][3]:,} and {wide[-1][5]:,}"
     checks = [
         certified("Winnow", *(certificate for _, certificate, _ in both)),
         certified("Elimination", *(certificate for _, _, certificate in both)),
         Check("Winnow's mistakes grow far more slowly with n", winnow < other / 4, grows),
-        Check(f"n = {n}, r = {few}: Winnow makes fewer", wide[-1][3] < wide[-1][5], f"{wide[-1][3]} and {wide[-1][5]}"),
+        Check(f"n = {n:,}, r = {few}: Winnow makes fewer", wide[-1][3] < wide[-1][5], ahead),
         Check("Winnow's mistakes grow with r", thin[-1][3] > thin[0][3], f"from {thin[0][3]} to {thin[-1][3]}"),
     ]
     above = next((row[1] for row in thin if row[3] > row[5]), None)
@@ -49,20 +51,16 @@ def disjunctions(*, n: int = 8192, r: int = 64, seed: int = 0) -> Findings:
         _chart(f"Growing r, with n = {many}", Axis("relevant variables r", "log"), thin, 1),
     ]
     conclusion = (
-        f"With n = {n} and r = {few}, Winnow makes {wide[-1][3]} mistakes (bound {wide[-1][4]:g}), and "
-        f"Elimination {wide[-1][5]}. With n = {many}, Winnow makes more mistakes than Elimination {behind}."
+        f"With n = {n:,} and r = {few}, Winnow makes {wide[-1][3]:,} mistakes (bound {wide[-1][4]:,g}), and "
+        f"Elimination {wide[-1][5]:,}. With n = {many:,}, Winnow makes more mistakes than Elimination {behind}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", COLUMNS, [*wide, *thin])], charts)
 
 
 def _play(n: int, r: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate, mb.Certificate]:
-    X, y = stream = mb.streams.disjunction(n, r, max(20 * n, 1000), seed, sparse=True, density=ACTIVE / n)
-    certificates, row = [], [n, r, float(len(stream))]
-    for theorem, learner in (("littlestone", mb.Winnow()), ("elimination", mb.Elimination())):
-        mistakes = learner.run(X, y).mistakes
-        certificates.append(learner.certify(theorem, comparator=stream.target, X=X, y=y))
-        row += [mistakes, certificates[-1].bound]
-    return tuple(row), certificates[0], certificates[1]
+    stream = mb.streams.disjunction(n, r, max(20 * n, 1000), seed, sparse=True, density=ACTIVE / n)
+    numbers, (first, second) = run_and_certify(stream, {"littlestone": mb.Winnow(), "elimination": mb.Elimination()})
+    return (n, r, *numbers), first, second
 
 
 def _chart(title: str, x: Axis, rows: list[tuple[float, ...]], column: int) -> Chart:

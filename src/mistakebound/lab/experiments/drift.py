@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.lab.charts import curve
+from mistakebound._support.text import many
+from mistakebound.lab.charts import curve, mistakes_so_far
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size, Together, limited
-from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.chart import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from mistakebound.lab.sizes import Sizes
 
 
-def _learnable(at: Mapping[str, Any]) -> bool:
+def _learnable(at: Sizes) -> bool:
     return bool(at["rounds"] >= 25 * at["n"] * (at["changes"] + 1))
 
 
@@ -59,10 +60,8 @@ def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed
     guard = panel.certify("guarded-weighted-majority")
     checks += [certified("Panel", guard), certified("Panel", panel.certify("bayes-mixture"))]
     changed = [Level("", float(first), along="x", guide=True) for first, _ in stream.target[1:]]
-    chart = Chart(
+    chart = mistakes_so_far(
         "Mistakes while the target changes",
-        Axis("round", low=0),
-        Axis("mistakes so far", low=0),
         [*lines, Level("bound of the Panel", guard.bound), *changed],
         note="The vertical lines are the changes of the target.",
     )
@@ -70,8 +69,8 @@ def drift(*, rounds: int = 6000, n: int = 60, r: int = 2, changes: int = 3, seed
     columns = ("learner", "mistakes", "first halves", "second halves", *targets)
     found = {row[0]: row for row in rows}
     conclusion = (
-        f"After {len(changed)} changes in {rounds:,} rounds, Winnow has made {found['Winnow'][1]} mistakes, the Panel "
-        f"{found['Panel'][1]} (its bound: {guard.bound:.0f}) and the Perceptron {found['Perceptron'][1]}. Mistakes in "
-        f"the second halves after a change: Winnow {found['Winnow'][3]}, Panel {found['Panel'][3]}."
+        f"After {many(len(changed), 'change')} in {rounds:,} rounds, Winnow has made {found['Winnow'][1]} mistakes, "
+        f"the Panel {found['Panel'][1]} (its bound: {guard.bound:.0f}) and the Perceptron {found['Perceptron'][1]}. "
+        f"Mistakes in the second halves after a change: Winnow {found['Winnow'][3]}, Panel {found['Panel'][3]}."
     )
     return Findings(conclusion, checks, [Table("Mistakes", columns, rows)], [chart])

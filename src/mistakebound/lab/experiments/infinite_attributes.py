@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.experiment_streams import KNOWN_WORDS, words
 from mistakebound.lab.sizes import Size, Together
-from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
 
-KNOWN = 200  # words that are known from the start
+if TYPE_CHECKING:
+    from mistakebound.lab.sizes import Sizes
+
 SHARES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-
-Example = dict[str, int]
-Sizes = Mapping[str, Any]
-DISTINCT = f"no example would have so many different words of {KNOWN}"
-
-
-def _grows(at: Sizes) -> bool:
-    return bool(at["rounds"] * (at["active"] - 1) >= 2500 + 10 * at["r"])
+GROWS = "the number of features must grow tenfold"
+DISTINCT = f"no example would have so many different words of {KNOWN_WORDS}"
 
 
 def _useful(at: Sizes) -> bool:
@@ -43,7 +37,9 @@ def _useful(at: Sizes) -> bool:
     sizes={"rounds": Size(400, 50_000), "r": Size(1, 15), "active": Size(4, 30, large=DISTINCT)},
     together=(
         Together("r ≤ σ/2, where σ is --active", lambda at: 2 * at["r"] <= at["active"], "other words must be active"),
-        Together("rounds·(σ − 1) ≥ 2500 + 10r", _grows, "the number of features must grow tenfold"),
+        Together(
+            "rounds·(σ − 1) ≥ 2500 + 10r", lambda at: at["rounds"] * (at["active"] - 1) >= 2500 + 10 * at["r"], GROWS
+        ),
         Together("rounds > bound", _useful, "the bound would be vacuous"),
     ),
 )
@@ -82,17 +78,3 @@ def infinite_attributes(*, rounds: int = 2000, r: int = 3, active: int = 12, see
         f"{rows[0][3]:g} throughout. With θ = n the mistakes grow from {rows[0][4]} to {rows[-1][4]}."
     )
     return Findings(conclusion, checks, [Table(f"Mistakes in {rounds:,} rounds", columns, rows)], [chart])
-
-
-def words(rounds: int, targets: list[str], active: int, share: float, seed: int) -> tuple[list[Example], list[int]]:
-    """Return sets of words and their labels; each word that is not a target is new with probability ``share``."""
-    rng = generator(seed, 6)
-    present = rng.random((rounds, len(targets))) < 1 - math.pow(0.5, 1 / len(targets))
-    new, old = rng.random((rounds, active)), rng.integers(KNOWN, size=(rounds, active))
-    X = []
-    for t in range(rounds):
-        example = {name: 1 for name, here in zip(targets, present[t], strict=True) if here}
-        for i in range(active - len(example)):
-            example[f"new {t} {i}" if new[t, i] < share else f"known {old[t, i]}"] = 1
-        X.append(example)
-    return X, present.any(axis=1).astype(int).tolist()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Any
-
 import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.playing import learn_late
 from mistakebound.lab.sizes import Size, Together, limited
 from mistakebound.viz.chart import Axis, Chart
 from mistakebound.viz.colours import colour_of
@@ -76,13 +74,3 @@ def late_labels(*, rounds: int = 2500, n: int = 20, margin: float = 0.15, k: int
     )
     table = Table("Mistakes and delays", ("τ", "stream", "rounds", "mistakes", "bound"), rows)
     return Findings(conclusion, checks, [table], charts)
-
-
-def learn_late(learner: Any, X: Any, y: Any, delay: int, *, together: bool) -> None:
-    """Learn a stream; each outcome comes ``delay`` rounds late, or those of delay + 1 rounds come ``together``."""
-    waiting: deque[tuple[Any, Any]] = deque()
-    for t, (x, outcome) in enumerate(zip(X, y, strict=True)):
-        waiting.append((learner.ask(x), outcome))
-        last = t == len(y) - 1
-        while waiting and (last or (t % (delay + 1) == delay if together else len(waiting) > delay)):
-            learner.tell(*waiting.popleft())

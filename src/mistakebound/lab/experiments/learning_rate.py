@@ -46,11 +46,9 @@ def learning_rate(*, n: int = 500, k: int = 5, seed: int = 0) -> Findings:
         simple = mb.bounds.winnow_fixed_rate(n, 1 / k, best * times)
         rows.append((best * times, times, gain, mistakes, simple, found.bound, found.status))
     rates, _, _, mistakes_at, simple_at, bound_at, _ = map(list, zip(*rows, strict=True))
-    count = len(BELOW)
+    count, at_best = len(BELOW), rows[BELOW.index(1.0)]
     beyond = {each.status for each in certificates[count:]}
-    lowest = min(rows, key=lambda row: row[4])
-    fewest = min(rows, key=lambda row: row[3])
-    at_best = rows[BELOW.index(1.0)]
+    lowest, fewest = (min(rows, key=lambda row: row[at]) for at in (4, 3))
     checks = [
         certified("η up to 1.8 η*", *certificates[:count]),
         Check("the bound is smallest at η*", lowest[1] == 1, f"{lowest[4]:.5g} at {lowest[1]:g} η*"),

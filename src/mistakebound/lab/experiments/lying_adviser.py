@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.lab.charts import curve
+from mistakebound.lab.charts import curve, mistakes_so_far
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import Size, limited
 from mistakebound.lab.streams import generator
-from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.chart import Level
 
 
 @experiment(
@@ -51,10 +51,8 @@ def lying_adviser(*, rounds: int = 2000, n: int = 20, seed: int = 0) -> Findings
         )
         checks.append(certified(f"the adviser {name}", certificate))
         charts.append(
-            Chart(
+            mistakes_so_far(
                 f"The adviser {name}",
-                Axis("round", low=0),
-                Axis("mistakes so far", low=0),
                 [
                     curve("advice alone", np.cumsum(advice != y), dashed=True),
                     curve("Weighted Majority", alone.mistake_curve),

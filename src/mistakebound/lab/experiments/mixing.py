@@ -10,7 +10,7 @@ import numpy as np
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
-from mistakebound.lab.streams import check_whole
+from mistakebound.lab.sizes import Size, Together, fits
 from mistakebound.viz.chart import Axis, Chart
 
 SHARDS = (1, 2, 4, 8, 16)
@@ -25,11 +25,19 @@ SHARDS = (1, 2, 4, 8, 16)
     setting="Random points with a planted margin are dealt to the shards. In each epoch, each shard learns its points "
     "once, from a copy of the mixed Perceptron; shares are equal. The error is measured on other points of the stream.",
     theorems=("mixing",),
-    quick={"rounds": 1000, "n": 50, "margin": 0.1},
+    quick={"rounds": 2000, "n": 50, "margin": 0.1},
+    sizes={"rounds": Size(500, 30_000), "n": Size(20, 2000), "margin": Size(0.05, 0.3), "epochs": Size(1, 10)},
+    together=(
+        Together(
+            "rounds·epochs > 16/margin²",
+            lambda at: at["rounds"] * at["epochs"] > SHARDS[-1] / at["margin"] ** 2,
+            "the bound of 16 shards would be vacuous",
+        ),
+        fits("n·rounds·epochs", lambda at: at["n"] * at["rounds"] * at["epochs"]),
+    ),
 )
 def mixing(*, rounds: int = 3000, n: int = 200, margin: float = 0.05, epochs: int = 4, seed: int = 0) -> Findings:
     """Learn the same points with each number of shards."""
-    check_whole(epochs=(epochs, 1))
     stream = mb.streams.margin(n, 2 * rounds, margin, seed)
     u = np.asarray(stream.target, float)
     B = mb.bounds.novikoff(1, 1, margin)
@@ -51,23 +59,15 @@ def mixing(*, rounds: int = 3000, n: int = 200, margin: float = 0.05, epochs: in
     grows = last[-1][2] > last[0][2]
     checks.append(Check(f"{SHARDS[-1]} shards make more mistakes than one", grows, f"{last[-1][2]} and {last[0][2]}"))
     first = rows[::epochs]
+    when = "after the first epoch", f"after {epochs} epochs"
+    mistakes, errors = (
+        [line(name, ends, 0, k) for name, ends in zip(when, (first, last), strict=True)] for k in (2, 6)
+    )
+    mistakes.append(line("bound: shards·(R‖u‖/γ)²", last, 0, 5, dashed=True))
+    x = Axis("shards", low=0)
     charts = [
-        Chart(
-            "Mistakes of all shards",
-            Axis("shards", low=0),
-            Axis("mistakes", low=0),
-            [
-                line("after the first epoch", first, 0, 2),
-                line(f"after {epochs} epochs", last, 0, 2),
-                line("bound: shards·(R‖u‖/γ)²", last, 0, 5, dashed=True),
-            ],
-        ),
-        Chart(
-            "Error on other points",
-            Axis("shards", low=0),
-            Axis("error", low=0),
-            [line("after the first epoch", first, 0, 6), line(f"after {epochs} epochs", last, 0, 6)],
-        ),
+        Chart("Mistakes of all shards", x, Axis("mistakes", low=0), mistakes),
+        Chart("Error on other points", x, Axis("error", low=0), errors),
     ]
     one, many = last[0], last[-1]
     conclusion = (

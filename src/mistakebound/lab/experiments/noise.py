@@ -63,10 +63,7 @@ def noise(*, rounds: int = 4000, n: int = 32, k: int = 3, seed: int = 0) -> Find
                 Check(f"{name}: noise in {kind} costs mistakes", less < more, f"{less}, and {more} with most noise"),
                 Check(f"{name}: the bound is useful with some noise in {kind}", holds > 1, f"for {holds} rates"),
             ]
-            marks += [
-                line(name, found, 1, 4),
-                line(f"bound of {name}", found, 1, 5, dashed=True),
-            ]
+            marks += [line(name, found, 1, 4), line(f"bound of {name}", found, 1, 5, dashed=True)]
         axes = Axis(f"share of flipped {kind}", low=0), Axis("mistakes", low=0)
         marks += [line("planted panel", found, 1, 3), Level("rounds", float(rounds), guide=True)]
         charts.append(Chart(f"Noise in {kind}", *axes, marks, note=f"The grey line is at {rounds:,} rounds."))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import count
 
 import mistakebound as mb
-from mistakebound.lab.charts import bound, measured
+from mistakebound.lab.charts import beside_bound
 from mistakebound.lab.experiment import Check, Findings, Table, certified, doublings, experiment
+from mistakebound.lab.playing import run_and_certify
 from mistakebound.lab.sizes import Size, fits, share
 from mistakebound.viz.chart import Axis, Chart, Level, Mark
-from mistakebound.viz.colours import NEUTRAL, colour_of
+from mistakebound.viz.colours import NEUTRAL
 
 COLUMNS = ("k", "n", "rounds", "Perceptron", "nk", "Winnow", "2k² ln n")
 
@@ -44,11 +45,11 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
         growth = f"from n = {sizes[1]} to {n}: ×{grows[0]:.3g}, and ×{grows[1]:.3g} for the Perceptron"
         checks.append(Check(f"k = {size}: Winnow's mistakes grow more slowly with n", grows[0] < grows[1], growth))
         crossings.append((size, _crossing(size), _measured(sizes, slow, fast)))
-        slower = measured("Perceptron", sizes, slow), bound("nk", sizes, slow_bounds, colour_of("Perceptron"))
-        faster = measured("Winnow", sizes, fast), bound("2k² ln n", sizes, fast_bounds, colour_of("Winnow"))
-        level = Level("the bounds cross", crossings[-1][1], along="x", colour=NEUTRAL)
-        marks: list[Mark] = [*slower, *faster, *([level] if sizes[0] <= level.at <= n else [])]
-        charts.append(Chart(f"A panel of k = {size} experts", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
+        marks: list[Mark] = [*beside_bound("Perceptron", "nk", sizes, slow, slow_bounds)]
+        marks += beside_bound("Winnow", "2k² ln n", sizes, fast, fast_bounds)
+        if sizes[0] <= crossings[-1][1] <= n:
+            marks.append(Level("the bounds cross", crossings[-1][1], along="x", colour=NEUTRAL))
+        charts.append(Chart(f"A panel of size k = {size}", Axis("experts n", "log"), Axis("mistakes", "log"), marks))
     crossed = Table("Where Winnow gets better than the Perceptron", ("k", "bounds cross at n", "measured"), crossings)
     conclusion = (
         f"For k = {k} the bounds cross at n = {crossings[-1][1]}. Measured, {crossings[-1][2]}. With n = {n}, Winnow "
@@ -58,14 +59,10 @@ def panel_of_experts(*, n: int = 512, k: int = 9, seed: int = 0) -> Findings:
 
 
 def _play(k: int, n: int, seed: int) -> tuple[tuple[float, ...], mb.Certificate, mb.Certificate]:
-    X, y = stream = mb.streams.panel(n, k, int(2 * max(_bounds(n, k))), seed)
-    certificates, row = [], [k, n, float(len(stream))]
-    theorems = {"perceptron-panel": mb.Perceptron(), "winnow-panel": mb.NormalizedWinnow("best", margin=1 / k)}
-    for theorem, learner in theorems.items():
-        mistakes = learner.run(X, y).mistakes
-        certificates.append(learner.certify(theorem, comparator=stream.target, X=X, y=y))
-        row += [mistakes, certificates[-1].bound]
-    return tuple(row), certificates[0], certificates[1]
+    stream = mb.streams.panel(n, k, int(2 * max(_bounds(n, k))), seed)
+    learners = {"perceptron-panel": mb.Perceptron(), "winnow-panel": mb.NormalizedWinnow("best", margin=1 / k)}
+    numbers, (first, second) = run_and_certify(stream, learners)
+    return (k, n, *numbers), first, second
 
 
 def _bounds(n: int, k: int) -> tuple[float, float]:
@@ -79,6 +76,5 @@ def _crossing(k: int) -> int:
 
 def _measured(sizes: list[int], slow: list[int], fast: list[int]) -> str:
     behind = [n for n, first, second in zip(sizes, slow, fast, strict=True) if second >= first]
-    if behind:
-        return f"the curves cross above n = {behind[-1]}"
-    return f"the curves do not cross: Winnow makes fewer mistakes at each n from {sizes[0]} on"
+    never = f"the curves do not cross: Winnow makes fewer mistakes at each n from {sizes[0]} on"
+    return f"the curves cross above n = {behind[-1]}" if behind else never

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.lab.charts import bound, measured
-from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.charts import beside_bound
+from mistakebound.lab.experiment import Check, Findings, Table, cell, certified, experiment
+from mistakebound.lab.experiment_streams import dense_signs
 from mistakebound.lab.sizes import Size, fits, share
-from mistakebound.lab.streams import Stream, generator
 from mistakebound.theorems.base import indicator
 from mistakebound.theorems.pnorm import dual_norm
 from mistakebound.viz.chart import Axis, Chart
-from mistakebound.viz.colours import colour_of
-
-if TYPE_CHECKING:
-    from mistakebound._support.arrays import FloatArray
 
 COLUMNS = ("target", "p", "mistakes", "bound", "‖u‖_q", "rounds")
 
@@ -44,7 +39,7 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
     powers = _powers(n)
     rows, checks, charts, ends = [], [], [], []
     for name, dense in (("sparse", False), ("dense", True)):
-        stream = (_dense if dense else mb.streams.panel)(n, k, _rounds(n, k, dense=dense), seed)
+        stream = (dense_signs if dense else mb.streams.panel)(n, k, _rounds(n, k, dense=dense), seed)
         u = stream.target if dense else indicator(stream.target, n)
         certificates = []
         for p in powers:
@@ -57,13 +52,10 @@ def pnorm(*, n: int = 100, k: int = 3, seed: int = 0) -> Findings:
         first, last = here[0], here[-1]
         ends.append((first, last))
         best, other = (first, last) if dense else (last, first)
-        compared = f"{best[2]} and {other[2]} mistakes; bounds {best[3]:.4g} and {other[3]:.4g}"
+        compared = f"{best[2]:,} and {other[2]:,} mistakes; bounds {cell(best[3])} and {cell(other[3])}"
         better = best[2] < other[2] and best[3] < other[3]
         checks.append(Check(f"{name} target: p = {best[1]:g} is better than p = {other[1]:g}", better, compared))
-        lines = [
-            measured("p-norm Perceptron", powers, [row[2] for row in here]),
-            bound("bound", powers, [row[3] for row in here], colour_of("p-norm Perceptron")),
-        ]
+        lines = beside_bound("p-norm Perceptron", "bound", powers, [row[2] for row in here], [row[3] for row in here])
         charts.append(Chart(f"A {name} target", Axis("p"), Axis("mistakes", "log"), lines))
     conclusion = " ".join(
         f"On the {first[0]} target, p = 2 makes {first[2]:,} mistakes, and p = {last[1]:g} makes {last[2]:,}."
@@ -81,13 +73,3 @@ def _rounds(n: int, k: int, *, dense: bool = True) -> int:
     radius, norm = (2 * k + 1, n) if dense else (n, k)  # numbers of entries ±1 of x and of u
     ones = np.ones(norm)
     return int(1.5 * max(mb.bounds.pnorm(p, radius ** (1 / p), dual_norm(ones, p), 1.0) for p in _powers(n)))
-
-
-def _dense(n: int, k: int, rounds: int, seed: int) -> Stream:
-    """Return a stream whose target is −1 or +1 on every feature, and whose examples have 2k + 1 features."""
-    rng, active = generator(seed, 4), 2 * k + 1  # a sum of an odd number of signs is not 0
-    u: FloatArray = rng.choice([-1.0, 1.0], n)
-    X = np.zeros((rounds, n))
-    at = rng.random((rounds, n)).argpartition(active, axis=1)[:, :active]
-    np.put_along_axis(X, at, rng.choice([-1.0, 1.0], (rounds, active)), axis=1)
-    return Stream(X, np.where(X @ u > 0, 1, -1), u, 1.0)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.experiment_streams import against_majority
 from mistakebound.lab.sizes import Size, Together, limited
-from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
+from mistakebound.viz.colours import colour_of
+
+if TYPE_CHECKING:
+    from mistakebound.lab.sizes import Sizes
 
 SPREAD = math.log(1e6) / 2  # a probability of one in a million that the draws deviate by √(T·SPREAD)
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-
-def _useful(at: Mapping[str, Any]) -> bool:
+def _useful(at: Sizes) -> bool:
     return bool(at["rounds"] >= 400 * math.log(2 * at["pairs"]))
 
 
@@ -67,7 +66,7 @@ def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -
         line("Weighted Majority", averages, 0, 1),
         line("bound of Weighted Majority", averages, 0, 5, dashed=True),
         line("randomized, expected", averages, 0, 2),
-        line("bound of the randomized rule", averages, 0, 3, dashed=True),
+        line("bound of the randomized rule", averages, 0, 3, colour=colour_of("randomized"), dashed=True),
         line("randomized, drawn", averages, 0, 4, colour=5),
     ]
     chart = Chart("Average regret", Axis("rounds T", "log"), Axis("regret / T"), marks)
@@ -78,15 +77,3 @@ def randomized_majority(*, rounds: int = 16000, pairs: int = 8, seed: int = 0) -
         f"{averages[-1][2]:.4f}; that of Weighted Majority stays at {averages[-1][1]:.4f}."
     )
     return Findings(conclusion, checks, [Table("Mistakes; δ = 1e-06", columns, rows)], [chart])
-
-
-def against_majority(n: int, rounds: int, eta: float, seed: int) -> tuple[Any, Any]:
-    """Return votes and outcomes: in odd rounds the outcome is the opposite of the weighted majority, ties being 1."""
-    rng, wrong = generator(seed, 4), np.zeros(n, dtype=np.int64)
-    votes, outcomes = np.ones((rounds, n), dtype=np.int64), np.ones(rounds, dtype=np.int64)
-    for t in range(1, rounds, 2):
-        votes[t] = rng.permutation(n) % 2
-        weights = (1 - eta) ** (wrong - wrong.min())
-        outcomes[t] = 2 * (weights @ votes[t]) < weights.sum() * (1 - 1e-12)
-        wrong += votes[t] != outcomes[t]
-    return votes, outcomes

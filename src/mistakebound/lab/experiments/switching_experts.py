@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mistakebound as mb
+from mistakebound._support.text import many
 from mistakebound.lab.charts import curve
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
 from mistakebound.lab.sizes import TOO_FEW, Size, Together, limited
@@ -45,8 +46,7 @@ def switching_experts(*, rounds: int = 2000, n: int = 8, switches: int = 3, seed
     ideal = np.cumsum(losses[times, good])
     best, of_shared, of_averaged = float(losses.sum(axis=0).min()), shared.total_loss, averaged.total_loss
     sequence = float(np.asarray(mb.oracles.best_switching(losses, switches).totals)[-1])
-    bound = mb.bounds.fixed_share(n, ETA, alpha, rounds, switches)
-    regret = of_shared - sequence
+    bound, regret = mb.bounds.fixed_share(n, ETA, alpha, rounds, switches), of_shared - sequence
     checks = [
         certified("Fixed Share", sharing.certify()),
         certified("exponential weights", exponential.certify()),
@@ -54,26 +54,25 @@ def switching_experts(*, rounds: int = 2000, n: int = 8, switches: int = 3, seed
         Check("its loss is below that of exponential weights", of_shared < of_averaged, f"{of_shared:.4g}"),
         Check("its loss is below that of the best single expert", of_shared < best, f"{best:.4g}"),
     ]
-    regrets: list[Mark] = [
-        curve("Fixed Share", shared.loss_curve - ideal),
-        curve("exponential weights", averaged.loss_curve - ideal),
-        Level("bound of Fixed Share", bound),
-    ]
+    losers = {"Fixed Share": shared, "exponential weights": averaged}
+    regrets: list[Mark] = [curve(name, each.loss_curve - ideal) for name, each in losers.items()]
+    regrets.append(Level("bound of Fixed Share", bound))
     weights = [curve("weight", np.asarray(shared.weights)[times, good], colour=colour_of("Fixed Share"))]
     when, share = Axis("round", low=0), Axis("weight", low=0, high=1)
     charts = [
         Chart("Regret to the sequence of good experts", when, Axis("regret so far"), regrets),
         Chart("Weight of the good expert in Fixed Share", when, share, weights),
     ]
+    ideal_name = f"best sequence with {many(switches, 'switch', 'es')}"
     rows = [
         ("Fixed Share", of_shared, regret, bound),
         ("exponential weights", of_averaged, of_averaged - sequence, ""),
         ("best single expert", best, best - sequence, ""),
-        (f"best sequence with {switches} switches", sequence, 0.0, ""),
+        (ideal_name, sequence, 0.0, ""),
     ]
     conclusion = (
         f"The best single expert loses {best:.1f} in {rounds:,} rounds, exponential weights {of_averaged:.1f}, Fixed "
-        f"Share {of_shared:.1f}. The best sequence with {switches} switches loses {sequence:.1f}; the regret of Fixed "
+        f"Share {of_shared:.1f}. The {ideal_name} loses {sequence:.1f}; the regret of Fixed "
         f"Share to it is {regret:.1f}, and the bound {bound:.1f}."
     )
     table = Table("Square loss", ("who", "loss", "regret to the sequence", "bound"), rows)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 import mistakebound as mb
 from mistakebound.lab.charts import line
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.playing import regrets_on_coin_flips
 from mistakebound.lab.sizes import Size, limited
-from mistakebound.lab.streams import generator
 from mistakebound.viz.chart import Axis, Chart
 from mistakebound.viz.colours import colour_of
 
@@ -36,8 +35,8 @@ def vanishing_regret(*, rounds: int = 4096, n: int = 16, streams: int = 40, seed
     rows, checks = [], []
     for T in (rounds // 64, rounds // 16, rounds // 4, rounds):
         expected, bound, means = mb.adversaries.coin_flip_regret(n, T), mb.bounds.hedge(n, T), []
-        for name in ("Hedge", "AdaHedge"):
-            regrets, certificate = on_coin_flips(name, T, n, streams, seed)
+        for name, mixer in {"Hedge": mb.experts.Hedge(horizon=T), "AdaHedge": mb.experts.AdaHedge()}.items():
+            regrets, certificate = regrets_on_coin_flips(mixer, T, n, streams, seed)
             mean, error = float(np.mean(regrets)), float(np.std(regrets, ddof=1)) / math.sqrt(streams)
             near = abs(mean - expected) <= ERRORS * error
             statement = f"T = {T}, {name}: the mean regret is the expected one, within {ERRORS:g} standard errors"
@@ -47,9 +46,9 @@ def vanishing_regret(*, rounds: int = 4096, n: int = 16, streams: int = 40, seed
                 most = max(regrets)
                 checks.append(Check(f"T = {T}: no regret of Hedge exceeds √(T ln n/2)", most <= bound, f"{most:.4g}"))
             means.append(mean)
-        mixer = mb.experts.ExponentiallyWeightedAverage(eta="theorem")
-        mixer.run(np.tile(np.arange(n) == 0, (T, 1)).astype(float), np.ones(T))
-        found = mixer.certify()
+        exponential = mb.experts.ExponentiallyWeightedAverage(eta="theorem")
+        exponential.run(np.tile(np.arange(n) == 0, (T, 1)).astype(float), np.ones(T))
+        found = exponential.certify()
         checks.append(certified(f"T = {T}, square loss", found))
         rows.append((T, *means, expected, bound, found.regret, found.bound))
     flips = [
@@ -74,13 +73,3 @@ def vanishing_regret(*, rounds: int = 4096, n: int = 16, streams: int = 40, seed
         f"{found.bound:.2f}."
     )
     return Findings(conclusion, checks, [Table("Regret", columns, rows)], charts)
-
-
-def on_coin_flips(name: str, rounds: int, n: int, streams: int, seed: int) -> tuple[list[float], Any]:
-    """Return the regret in each of several streams of coin flips, and the certificate of the last."""
-    regrets = []
-    for stream in range(streams):
-        losses = generator(seed, 1000 + stream).integers(2, size=(rounds, n)).astype(float)
-        mixer = mb.experts.Hedge(horizon=rounds) if name == "Hedge" else mb.experts.AdaHedge()
-        regrets.append(float(mixer.run_losses(losses).sum() - losses.sum(axis=0).min()))
-    return regrets, mixer.certify()

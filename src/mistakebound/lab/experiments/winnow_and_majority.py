@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.lab.charts import curve
+from mistakebound.lab.charts import curve, mistakes_so_far
 from mistakebound.lab.experiment import Check, Findings, Table, certified, experiment
+from mistakebound.lab.playing import learn_own_mistakes
 from mistakebound.lab.sizes import Size, Together, limited
-from mistakebound.viz.chart import Axis, Chart, Level
+from mistakebound.viz.chart import Level
 from mistakebound.viz.colours import NEUTRAL
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-def _useful(at: Mapping[str, Any]) -> bool:
-    return bool(at["rounds"] >= 3 * at["k"] ** 2 * math.log(at["n"]))
+USELESS = "the bound of Winnow would be vacuous"
 
 
 @experiment(
@@ -36,7 +31,7 @@ def _useful(at: Mapping[str, Any]) -> bool:
     sizes={"rounds": Size(200, 200_000), "n": Size(4, 5000), "k": Size(3, 31, odd=True)},
     together=(
         Together("k < n", lambda at: at["k"] < at["n"], "the panel is a part of the experts"),
-        Together("rounds ≥ 3k² ln n", _useful, "the bound of Winnow would be vacuous"),
+        Together("rounds ≥ 3k² ln n", lambda at: at["rounds"] >= 3 * at["k"] ** 2 * math.log(at["n"]), USELESS),
         limited("n", "rounds", most=3_000_000),
     ),
 )
@@ -48,13 +43,8 @@ def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: in
     winnow, majority = mb.NormalizedWinnow(eta=eta), mb.experts.WeightedMajority(beta)
     learned, voted = winnow.run(stream.X, stream.y), majority.run(stream.X, stream.y)
     lazy = mb.experts.WeightedMajority(beta)
-    answers = np.empty(rounds)
-    for t, (votes, outcome) in enumerate(stream.rounds()):
-        answers[t] = lazy.predict_one(votes)
-        if answers[t] != outcome:
-            lazy.learn_one(votes, outcome)
-    same = int(np.sum(answers == learned.predictions))
-    parted = np.flatnonzero(voted.predictions != learned.predictions)
+    answers = learn_own_mistakes(lazy, stream)
+    same, parted = int(np.sum(answers == learned.predictions)), np.flatnonzero(voted.predictions != learned.predictions)
     first = int(parted[0]) + 1 if parted.size else rounds
     weights = float(np.abs(lazy.weights_for(stream.X[0]) - np.asarray(winnow.weights_)).max())
     certificate = winnow.certify("winnow-best-rate", np.isin(np.arange(n), stream.target), X=stream.X, y=stream.y)
@@ -71,10 +61,8 @@ def winnow_and_majority(*, rounds: int = 3000, n: int = 99, k: int = 3, seed: in
         ("Weighted Majority, every round", voted.mistakes, rounds, majority.certify().bound),
         ("best expert", int(voted.expert_mistakes.min()), 0, ""),
     ]
-    chart = Chart(
+    chart = mistakes_so_far(
         "Mistakes of the three learners",
-        Axis("round", low=0),
-        Axis("mistakes so far", low=0),
         [
             curve("Winnow", learned.mistake_curve),
             curve("Weighted Majority, own mistakes only", np.cumsum(answers != stream.y), colour=NEUTRAL, dashed=True),
