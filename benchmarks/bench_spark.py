@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
-from spark_session import session
+from spark_local import session
 
 import mistakebound as mb
 
@@ -156,13 +156,17 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         vars(options).update(QUICK)
-    with tempfile.TemporaryDirectory(dir=options.folder) as name, session(options.cores, options.memory) as spark:
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         write_rows(folder / "train", options.rows, options.columns, seed=0)
         write_rows(folder / "test", min(TEST_ROWS, options.rows), options.columns, seed=1)
-        print(f"{options.rows} rows of {options.columns} columns, {options.cores} cores")
-        beside_pyspark(spark, folder, options)
-        beside_the_core(spark, folder, options)
+        spark = session(f"local[{options.cores}]", {"spark.driver.memory": options.memory})
+        try:
+            print(f"{options.rows} rows of {options.columns} columns, {options.cores} cores")
+            beside_pyspark(spark, folder, options)
+            beside_the_core(spark, folder, options)
+        finally:
+            spark.stop()
 
 
 if __name__ == "__main__":
