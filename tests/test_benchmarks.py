@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spark_session
 from pages import ROOT
 from scipy.sparse import csr_matrix
 
@@ -255,3 +256,21 @@ def test_several_labels_are_measured_beside_separate_panels() -> None:
     rows = [line for line in done.stdout.splitlines() if re.match(r"\| \d+, \d+ \|", line)]
     assert [line.split(" |")[0] for line in rows] == ["| 30, 5", "| 30, 50", "| 75, 5", "| 75, 50"]
     assert done.stdout.count("labels, 500 names |") == 2
+
+
+@pytest.mark.skipif(spark_session.missing() is not None, reason=spark_session.missing() or "")
+def test_bench_spark_compares_speeds_and_overhead() -> None:
+    done = run("bench_spark.py", "--quick")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    names = ("mistakebound Panel", "LogisticRegression, 1 iterations", "LinearSVC, 100 iterations")
+    errors = [float(line.split()[-1]) for name in names for line in lines if line.startswith(f"{name} ")]
+    assert len(errors) == 3 + 1  # also the lean Panel
+    assert max(errors) < 0.25
+    assert sum(" vector " in line for line in lines) == sum(" table " in line for line in lines) == 4
+
+
+@pytest.mark.skipif(spark_session.missing() is not None, reason=spark_session.missing() or "")
+def test_bench_spark_errors_needs_the_data(tmp_path: Path) -> None:
+    done = run("bench_spark_errors.py", "--data", tmp_path)
+    assert "does not exist: pass the data folder with --data" in done.stderr
