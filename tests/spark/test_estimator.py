@@ -138,6 +138,14 @@ def test_labels_may_be_texts_or_booleans(spark: Any) -> None:
             assert sum(row.label == row.prediction for row in rows) > 0.9 * len(rows)
 
 
+def test_labels_may_be_decimals(spark: Any) -> None:
+    X, y = stream(60)
+    frame = frames.frame(spark, "dense", X, y)
+    decimals = frame.selectExpr("features", "t", "cast(label as decimal(3, 1)) as label")
+    found = [OnlineClassifier(learner=fresh(), orderCol="t").fit(each).learner for each in (frame, decimals)]
+    assert fingerprint(found[0]) == fingerprint(found[1])
+
+
 def test_several_classes(spark: Any) -> None:
     X, _ = stream()
     y = np.argmax(X[:, :3], axis=1).astype(float)

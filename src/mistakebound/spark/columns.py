@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import DenseVector, VectorUDT
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, MapType, NumericType, StringType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    MapType,
+    NumericType,
+    StringType,
+)
 
 from mistakebound._support.text import did_you_mean
 from mistakebound.data.labels import NO_LABEL, plain_label
@@ -146,7 +155,11 @@ def labels_in(frame: DataFrame, columns: Columns) -> list[Any]:
     """Return the different labels of a frame in order; raise StreamError if a row has none."""
     label = columns.label or ""
     as_text = columns.kind == TABLE  # a table is read as text, as from a file
-    value = F.col(quoted(label)).cast("string") if as_text else F.col(quoted(label))
+    value = F.col(quoted(label))
+    if as_text:
+        value = value.cast("string")
+    elif isinstance(frame.schema[label].dataType, DecimalType):
+        value = value.cast("double")
     found = [row[0] for row in frame.select(value).distinct().limit(MOST_LABELS + 1).collect()]
     if len(found) > MOST_LABELS:
         message = f"column {label!r} has more than {MOST_LABELS} different labels: is it a number to be predicted?"

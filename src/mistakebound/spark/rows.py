@@ -124,6 +124,8 @@ def require_same(sizes: AnyArray) -> None:
 def labels(batch: Any, name: str) -> AnyArray:
     """Return the labels of a batch."""
     column = batch.column(batch.schema.get_field_index(name))
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type):
         found: AnyArray = column.to_numpy(zero_copy_only=False)
         return found
