@@ -236,6 +236,7 @@ class ClassEngine(LearnerEngine):
             named=self.named,
             record=ClassRecord(self, slots, before, now, predictions, mistakes),
             standings=self.standings,
+            mixing=None if before.rounds else self.mixing,
         )
         ledger.given, ledger.seen = labels.given, labels.seen
         return ledger
