@@ -64,7 +64,7 @@ class Line(NamedTuple):
     loss: float | None = None
     """Of a panel: mean log loss of its mixture, over all of its rounds whose label had occurred before."""
     loss_bound: float | None = None
-    """The bound of a theorem on it."""
+    """The bound of a theorem on it; None if the panel was mixed."""
 
 
 class Tally:
@@ -164,7 +164,7 @@ class Tally:
         if (found := self._standings) is not None:
             counted = max(found.rounds, 1)  # the first rounds of labels of several classes do not count
             loss = max(found.log_loss, 0.0) / counted  # rounding may make a loss of 0 negative
-            line = line._replace(loss=loss, loss_bound=found.loss_bound / counted)
+            line = line._replace(loss=loss, loss_bound=None if found.mixed else found.loss_bound / counted)
         self.lines.append(line)
 
 
