@@ -102,6 +102,19 @@ def test_run_claims_no_bound(kind: str, tmp_path: Path) -> None:
     assert found["panel"]["log_loss_bound"] is None
 
 
+@pytest.mark.parametrize("make", [lambda: mb.Winnow(threshold=4), mb.Elimination])
+def test_no_bound_of_one_learner_is_shown_for_a_mixed_one(make: Any, tmp_path: Path) -> None:
+    file = tmp_path / "d.svm"
+    file.write_text("1 1:1\n0 2:1\n" * 4)
+    start = make()
+    parts = [copy(start), copy(start)]
+    for part in parts:
+        part.run(mb.Source(file))
+    found, relevant = mb.mix(start, parts), 1 if isinstance(start, mb.Winnow) else None
+    assert mb.runs.run(mb.Source(file), parts[0], relevant=relevant).bound is not None
+    assert mb.runs.run(mb.Source(file), found, relevant=relevant).bound is None
+
+
 def test_standings_that_are_not_valid() -> None:
     data = json.loads(mixed("two labels").ledger_.to_json())
     data["standings"]["mixed"] = 1
