@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
-from mistakebound.learners.mixed_record import BYTES_PER_DELAY, BYTES_PER_MISTAKE, joined_examples
+from mistakebound.learners.mixed_record import BYTES_PER_DELAY, BYTES_PER_MISTAKE, joined_examples, joined_late
 from mistakebound.rules.logistic import ln
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def joined_records(
         mistakes.append(part.mistake_rounds[start.counts[1] :] + by)
     of_parts = [_examples_in_union(part, ids) for part, ids in zip(parts, classes, strict=True)]
     kept, keeping = joined_examples(start, of_parts, features, firsts, limit)
-    late = [start.late, *(_own_late(start, part, by) for part, by in zip(parts, firsts, strict=True))]
-    rounds, delays = (np.concatenate(each) for each in zip(*late, strict=True))
+    rounds, delays = joined_late(start, parts, firsts)
     some = np.isin(rounds, kept[0]) if counts[4] else np.arange(len(rounds)) < max(1, -(-limit // BYTES_PER_DELAY))
     pairs = zip(start.losses, *(part.losses for part in parts), strict=True)
     return ClassRecord(
@@ -106,11 +105,6 @@ def _pairs(confusion: tuple[AnyArray, AnyArray, AnyArray]) -> list[tuple[tuple[i
 def _examples_in_union(part: ClassRecord, ids: IntArray) -> ClassRecord:
     labels, predicted = (in_union(each, ids) for each in part.kept[6:])
     return part._replace(kept=(*part.kept[:6], labels, predicted))
-
-
-def _own_late(start: ClassRecord, part: ClassRecord, by: int) -> tuple[IntArray, IntArray]:
-    own = part.late[0] >= start.counts[0]
-    return part.late[0][own] + by, part.late[1][own]
 
 
 def _confidence(start: Any, parts: Sequence[Any]) -> Any:

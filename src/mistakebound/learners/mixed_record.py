@@ -22,8 +22,16 @@ BYTES_PER_VALUE, BYTES_PER_ROUND, BYTES_PER_MISTAKE, BYTES_PER_DELAY = 12, 18, 8
 """The memory that ``keep_bytes`` limits, as ``core/play/record.hpp`` counts it."""
 
 
-class WithExamples(Protocol):
-    """A record with kept examples."""
+class AnyRecord(Protocol):
+    """What the records of two and of several labels have in common."""
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """Its totals; the first is the number of rounds."""
+
+    @property
+    def late(self) -> tuple[IntArray, IntArray]:
+        """The rounds whose outcome came late, and their delays."""
 
     @property
     def kept(self) -> tuple[AnyArray, ...]:
@@ -76,7 +84,7 @@ def concatenated(
     mistakes = [start.mistake_rounds]
     mistakes += [part.mistake_rounds[start.mistakes :] + by for part, by in zip(parts, firsts, strict=False)]
     kept, keeping = joined_examples(start, parts, features, firsts[:-1], limit)
-    late = _late(start, parts, firsts)
+    late = joined_late(start, parts, firsts[:-1])
     if keeps_examples:
         among = np.isin(late[0], kept[0])
     else:
@@ -93,7 +101,7 @@ def concatenated(
 
 
 def joined_examples(
-    start: WithExamples, parts: Sequence[WithExamples], features: Sequence[IntArray], firsts: Sequence[int], limit: int
+    start: AnyRecord, parts: Sequence[AnyRecord], features: Sequence[IntArray], firsts: Sequence[int], limit: int
 ) -> tuple[tuple[AnyArray, ...], bool]:
     """Return the kept examples up to the first one that is missing or does not fit, and whether all fit.
 
@@ -122,10 +130,11 @@ def joined_examples(
     return tuple(np.concatenate(each) for each in zip(*pieces, strict=True)), keeping
 
 
-def _late(start: History, parts: Sequence[History], firsts: Sequence[int]) -> tuple[IntArray, IntArray]:
+def joined_late(start: AnyRecord, parts: Sequence[AnyRecord], firsts: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """Return the rounds of all late outcomes and their delays."""
     rounds, delays = [start.late[0]], [start.late[1]]
-    for part, by in zip(parts, firsts, strict=False):
-        own = part.late[0] >= start.rounds
+    for part, by in zip(parts, firsts, strict=True):
+        own = part.late[0] >= start.counts[0]
         rounds.append(part.late[0][own] + by)
         delays.append(part.late[1][own])
     return np.concatenate(rounds), np.concatenate(delays)

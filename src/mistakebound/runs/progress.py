@@ -105,6 +105,8 @@ class Tally:
             self.labels = cast("ClassLedger", ledger).label_counts()
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
         self._standings = ledger.standings
+        if ledger.mixing is not None:
+            self.bound_of = None
         if self.bound_of is not None and self.rounds:
             self.bound = self.bound_of(ledger, self.missed + self.false_negatives)
 
