@@ -114,7 +114,7 @@ def test_no_bound_of_one_learner_is_shown_for_a_mixed_one(make: Any, tmp_path: P
     found, relevant = mb.mix(start, parts), 1 if isinstance(start, mb.Winnow) else None
     assert mb.runs.run(mb.Source(file), parts[0], relevant=relevant).bound is not None
     assert mb.runs.run(mb.Source(file), found, relevant=relevant).bound is None
-    resumed = Tally(start.known_bound(relevant))  # of a fresh learner, whose checkpoint is of a mixed one
+    resumed = Tally(start.known_bound(relevant), lines=False)  # of a fresh learner, whose checkpoint is of a mixed one
     resumed.resume(found.ledger_, [8, 0, 0, 4], (8, 0))
     assert resumed.bound is None
 
