@@ -37,16 +37,25 @@ def test_every_rule_declares_how_each_of_its_floats_is_mixed(rule: str) -> None:
     kind = RULES[rule]
     assert len(kind.mixing) == len(kind.start)
     assert set(kind.mixing) <= set(COLUMNS)
-    assert kind.mixing[0] == ("added" if rule in ("naive-bayes", "decision-list") else "mean")
+    counts = rule in ("naive-bayes", "decision-list")
+    assert kind.mixing[0] == ("added" if counts else "mean" if DECLARATIONS[rule].has_theorem else "mean of met")
 
 
 @pytest.mark.parametrize(
     ("rule", "start", "parts", "shares", "result"),
     [
         ("perceptron", [(1.0,)], [[(3.0,)], [(-1.0,)]], [0.75, 0.25], [(2.0,)]),
-        ("arow", [(0.0, 1.0)], [[(1.0, 0.5)], [(0.0, 1.0)]], [0.5, 0.5], [(0.5, 0.75)]),
+        ("perceptron", [(1.0,)], [[(3.0,)], [(1.0,)]], [0.75, 0.25], [(2.5,)]),
+        ("arow", [(0.0, 1.0)], [[(1.0, 0.5)], [(0.0, 0.75)]], [0.5, 0.5], [(0.5, 0.625)]),
         ("elimination", [(0.0,)], [[(-1.0,)], [(0.0,)]], [0.25, 0.75], [(-0.25,)]),
-        ("adagrad-hinge", [(0.0, 1.0)], [[(2.0, 5.0)], [(0.0, 1.0)]], [0.5, 0.5], [(1.0, 3.0)]),
+        ("adagrad-hinge", [(0.0, 1.0)], [[(2.0, 5.0)], [(0.0, 3.0)]], [0.5, 0.5], [(1.0, 4.0)]),
+        # Only the first part has met the feature: it keeps the state of that part.
+        ("adagrad-hinge", [(0.0, 1.0)], [[(2.0, 5.0)], [(0.0, 1.0)]], [0.25, 0.75], [(2.0, 5.0)]),
+        # The first and the last part have met it: their shares are 1/5 and 4/5 of its mean.
+        ("arow", [(1.0, 1.0)], [[(6.0, 0.5)], [(1.0, 1.0)], [(-4.0, 0.75)]], [0.125, 0.375, 0.5], [(-2.0, 0.7)]),
+        ("arow", [(1.0, 0.5)], [[(1.0, 0.5)], [(1.0, 0.5)]], [0.5, 0.5], [(1.0, 0.5)]),
+        # The only part that has met it has no share.
+        ("logistic-sgd", [(1.0,)], [[(1.0,)], [(5.0,)]], [1.0, 0.0], [(1.0,)]),
         (
             "coin-betting",
             [(0.0, 0.0, 0.0, 0.0, 0.0)],
@@ -58,7 +67,17 @@ def test_every_rule_declares_how_each_of_its_floats_is_mixed(rule: str) -> None:
 )
 def test_states_worked_by_hand(rule: str, start: Any, parts: Any, shares: Any, result: Any) -> None:
     found = mixed(RULES[rule](), floats(*start), [floats(*part) for part in parts], shares)
-    assert found.rows.tolist() == [list(row) for row in result]
+    assert found.rows.tolist() == np.array(result, np.float32).tolist()
+
+
+def test_a_feature_of_one_part_has_its_weight_there() -> None:
+    start = mb.Arow(classes=(0, 1))
+    start.learn_one({"both": 1.0}, 1)
+    parts = [copy(start) for _ in range(3)]
+    for part, name in zip(parts, "abc", strict=True):
+        part.learn_one({name: 1.0, "both": 1.0}, 0)
+    weights = mb.mix(start, parts).weights_
+    assert [weights[name] for name in "abc"] == [part.weights_[name] for part, name in zip(parts, "abc", strict=True)]
 
 
 def test_counts_are_added() -> None:
@@ -81,26 +100,35 @@ def test_counts_that_are_too_large_are_halved_and_halved_counts_are_averaged() -
     assert halved.rows.tolist() == [[most * 0.75, 7.0]]
 
 
-def test_the_averaged_perceptron_predicts_with_the_mean_of_all_weight_vectors() -> None:
+def test_the_averaged_perceptron_predicts_with_the_mean_of_all_weight_vectors_of_parts_that_met_a_feature() -> None:
     X, y = (streams_for("averaged-perceptron")[0][k] for k in (1, 2))
     start = mb.AveragedPerceptron(classes=(-1, 1))
     start.run(X[:40], y[:40])
     parts = [copy(start) for _ in range(3)]
+    own: list[list[Any]] = [[] for _ in parts]
+    for k, part in enumerate(parts):
+        for t in range(40 + 20 * k, 60 + 20 * k):
+            part.learn_one(X[t], y[t])
+            own[k].append(state_of(part).rows[:, 0].astype(float))
     vectors = [np.zeros(X.shape[1])]  # w at the start, then after each round
     for t in range(40):
         again = mb.AveragedPerceptron(classes=(-1, 1))
         again.run(X[: t + 1], y[: t + 1])
         vectors.append(state_of(again).rows[:, 0].astype(float))
-    for k, part in enumerate(parts):
-        for t in range(40 + 20 * k, 60 + 20 * k):
-            part.learn_one(X[t], y[t])
-            vectors.append(state_of(part).rows[:, 0].astype(float))
-    found = mb.mix(start, parts)
-    np.testing.assert_allclose(found.weights_, np.mean(vectors, axis=0), rtol=1e-5, atol=1e-6)
+    total, counted = np.sum(vectors, axis=0), np.full(X.shape[1], len(vectors))
+    met = np.array([(state_of(part).rows != state_of(start).rows).any(axis=1) for part in parts])
+    met |= ~met.any(axis=0)
+    assert not met.all()
+    for k in range(3):
+        total += np.where(met[k], np.sum(own[k], axis=0), 0)
+        counted += np.where(met[k], len(own[k]), 0)
+    found, expected = mb.mix(start, parts), total / counted
+    np.testing.assert_allclose(found.weights_, expected, rtol=1e-5, atol=1e-6)
+    total = expected * (len(vectors) + 60)
     for t in range(100, 120):  # and it goes on with the mixed w
         found.learn_one(X[t], y[t])
-        vectors.append(state_of(found).rows[:, 0].astype(float))
-    np.testing.assert_allclose(found.weights_, np.mean(vectors, axis=0), rtol=1e-5, atol=1e-6)
+        total += state_of(found).rows[:, 0]
+    np.testing.assert_allclose(found.weights_, total / (len(vectors) + 80), rtol=1e-5, atol=1e-6)
 
 
 @every_rule
@@ -116,8 +144,11 @@ def test_equal_to_mixing_by_hand_on_arrays(rule: str) -> None:
         states = [state_of(part) for part in parts]
         for place, kind in enumerate(RULES[rule].mixing):
             columns = [state.rows[:, place].astype(float) for state in states]
-            if kind == "mean":
+            met = [(state.rows != first.rows).any(axis=1) for state in states]
+            if kind in ("mean", "mean of met"):
                 expected = 0.3 * columns[0] + 0.7 * columns[1]
+                if kind == "mean of met":
+                    expected = np.where(met[0] == met[1], expected, np.where(met[0], *columns))
             elif kind == "added":
                 expected = columns[0] + columns[1] - first.rows[:, place]
             elif kind == "largest":

@@ -105,9 +105,6 @@ def _of_experts(ledger: Ledger | ExpertLedger | Evidence, theorem: str | None, c
     if isinstance(ledger, Evidence) or comparator is not None:
         message = "a panel is compared with its own members and mixers: pass its ledger, and no comparator"
         raise ValueError(message)
-    if ledger.mixing is not None:
-        message = "no mistake bound is known for a panel that was mixed, so its mistakes cannot be certified"
-        raise ValueError(message)
     return certify_panel(ledger, theorem)
 
 
@@ -178,9 +175,9 @@ def _with_theorem(
 ) -> Certificate:
     """Check one theorem with the given comparator, or with one that is searched for."""
     check = Check(evidence, theorem, hindsight)
-    premises = [*evidence.premises, *(() if theorem.delayed else evidence.prompt)]
-    premises += () if theorem.mixed else evidence.alone
-    if not evidence.complete:
+    alone = () if theorem.mixed else evidence.alone
+    premises = [*alone, *evidence.premises, *(() if theorem.delayed else evidence.prompt)]
+    if alone or not evidence.complete:
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):
         # There is nothing to search for. But a comparator that was passed is still checked and shown.
@@ -261,7 +258,7 @@ class Check:
     def _status(self, premises: list[Premise], bound: float, measured: Measured | None) -> tuple[str, str]:
         """Return the status and, if it is ``vacuous``, the reason."""
         evidence, theorem = self.evidence, self.theorem
-        if not evidence.complete:
+        if not evidence.complete and (theorem.mixed or not evidence.alone):
             return INCOMPLETE, ""
         if not all(p.holds for p in premises):
             return DOES_NOT_APPLY, ""

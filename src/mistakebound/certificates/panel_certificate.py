@@ -15,7 +15,7 @@ from mistakebound.certificates.certificate import (
     Certificate,
     too_large,
 )
-from mistakebound.theorems.evidence import PROMPT, WHOLE_STREAM, Premise
+from mistakebound.theorems.evidence import PROMPT, WHOLE_STREAM, Premise, mixed_from
 from mistakebound.theorems.panel import PANEL_THEOREMS
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
         message = f"the theorem {name} is about a panel, but this learner is {ledger.rule.id}"
         raise ValueError(message)
     premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
+    mixed = standings.mixed or ledger.mixing is not None
+    if mixed:
+        premises.append(mixed_from(ledger))
     if ledger.late:
         premises.append(Premise(PROMPT, False, f"{ledger.late} predictions had not seen all updates before them"))
     if ledger.from_start and standings.all_rounds != ledger.rounds:
@@ -67,7 +70,7 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
         updates=ledger.mistakes,
         bound=bound if broken else max(bound, float(ledger.mistakes)),
         status=(VIOLATED if broken else VACUOUS if useless else HOLDS) if applies else DOES_NOT_APPLY,
-        premises=(*premises, theorem.premise(standings)),
+        premises=tuple(premises) if mixed else (*premises, theorem.premise(standings)),
         comparator={"variables": [theorem.comparator(standings).name]},
         note=useless,
     )

@@ -78,7 +78,8 @@ def as_text(line: Line) -> str:
     """Return a line of the table."""
     rounds, mistakes, bound = line.rounds, line.mistakes, line.bound
     allowed = "–" if bound is None else f"{bound:,.0f}" if mistakes <= bound else "exceeded"
-    losses = "" if line.loss is None else f" {line.loss:>8.4f} {line.loss_bound:>9.4f}"
+    loss_bound = "–" if line.loss_bound is None else f"{line.loss_bound:.4f}"
+    losses = "" if line.loss is None else f" {line.loss:>8.4f} {loss_bound:>9}"
     rates = f"{mistakes / rounds:>7.4f} {line.since:>7.4f}"
     return f"{rounds:>12,} {mistakes:>9,} {rates} {allowed:>9}{losses} {line.speed:>11,.0f}"
 

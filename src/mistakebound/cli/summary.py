@@ -202,7 +202,7 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
     if (measured := found.get("probabilities")) is not None:
         panel = found.get("panel", {})
         same = panel.get("rounds") == measured["rounds"]
-        bound = f" (bound {panel['log_loss_bound']:.4f})" if same else ""
+        bound = loss_bound_as_text(panel) if same else ""
         if measured["rounds"] < rounds:
             bound = " (first pass)"
         elif measured["rounds"] > rounds:
@@ -229,7 +229,12 @@ def mixture_as_text(panel: dict[str, Any]) -> str:
     counted = f"all {panel['rounds']:,} rounds"
     if panel["first_seen"]:
         counted = f"the {panel['rounds']:,} rounds of labels that had occurred before"
-    return f"mixture       log loss {panel['log_loss']:.4f} (bound {panel['log_loss_bound']:.4f}) in {counted}"
+    return f"mixture       log loss {panel['log_loss']:.4f}{loss_bound_as_text(panel)} in {counted}"
+
+
+def loss_bound_as_text(panel: dict[str, Any]) -> str:
+    """Return the bound on the log loss of the mixture, in parentheses; empty for a mixed panel, which has none."""
+    return "" if panel["log_loss_bound"] is None else f" (bound {panel['log_loss_bound']:.4f})"
 
 
 COLOURS = {"holds": "green", "violated": "red"}

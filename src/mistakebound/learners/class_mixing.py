@@ -1,14 +1,17 @@
-"""The state of a learner of several classes, mixed from learners that continued from copies of the same one.
+"""The state and the labels of a learner of several classes, mixed from learners that continued from the same one.
 
 Weights of the multiclass Perceptron are averaged by shares; ``class_panel_mixing`` has the Panel. Counts are added.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
+from mistakebound.data.class_labels import ClassLabels
 from mistakebound.learners.class_panel_mixing import mixed_class_panel
+from mistakebound.learners.class_play import converted
 from mistakebound.learners.mixed_class_record import LIMIT, NAMED, ClassRecord, joined_records
 from mistakebound.learners.mixed_numbers import mean
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import AnyArray, IntArray
+    from mistakebound.learners.learner import Learner
 
     State = tuple[Any, ...]
 
@@ -43,7 +47,7 @@ def mixed_classes(
     features: list[IntArray] = [np.asarray(own)[offset:] - offset for own in places]
     ids = [np.asarray(own, np.int64) for own in class_places]
     classes = max(int(own.max(initial=-1)) + 1 for own in ids)
-    record = joined_records(_record(start), [_record(part) for part in parts], features, ids, start[0][LIMIT])
+    record = joined_records(record_of(start), [record_of(part) for part in parts], features, ids, start[0][LIMIT])
     inner = [state[2] for state in (start, *parts)]
     if is_panel:
         arrays = mixed_class_panel(inner[0], inner[1:], shares, places, ids, classes)
@@ -55,7 +59,33 @@ def mixed_classes(
     return (state, record.counts, start[4], *history)
 
 
-def _record(state: State) -> ClassRecord:
+def with_class_ids(learner: Learner, name: str) -> Learner:
+    """Return a learner of several classes as it is, and a converted copy of a panel of two labels."""
+    if learner.several:
+        return learner
+    found, play = deepcopy(learner), learner._play
+    if play is None or not learner.has_learned:
+        labels: Any = ClassLabels()
+        found._play, found._early_labels = None, labels
+        return found
+    if not play.labels.settled:
+        message = f"{name} has seen only one label, and another learner more than two: set classes=(…, …), all labels"
+        raise ValueError(message)
+    found._play = converted(play)
+    return found
+
+
+def united_labels(all_labels: Sequence[ClassLabels]) -> tuple[ClassLabels, list[IntArray]]:
+    """Return the labels of a start and of its parts, and for each part the class id in the union of each of its ids."""
+    start, *parts = all_labels
+    labels = start.copy()
+    labels.given = next((each.given for each in all_labels if each.given), ())
+    ids = [np.array([labels.ids.setdefault(label, len(labels.ids)) for label in part.ids], np.int64) for part in parts]
+    return labels, ids
+
+
+def record_of(state: State) -> ClassRecord:
+    """Return the record of the rounds in a state of the core."""
     inner, counts, _, mistake_rounds, kept, keeping, late, confidence = state[2:]
     is_panel = state[0][0] == PANEL
     predictions, log_loss, brier, confusion = inner[16:20] if is_panel else inner[2:6]

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
+from mistakebound.learners.mixed_record import BYTES_PER_DELAY, BYTES_PER_MISTAKE, joined_examples, joined_late
 from mistakebound.rules.logistic import ln
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 LIMIT, NAMED = 8, 6
 """Places of ``keep_bytes`` and of whether features have names in the settings of the core."""
-BYTES_PER_PREDICTION, BYTES_PER_MISTAKE, BYTES_PER_VALUE, BYTES_PER_ROUND, BYTES_PER_DELAY = 4, 8, 12, 18, 16
-"""The memory that ``keep_bytes`` limits, as the core counts it."""
+BYTES_PER_PREDICTION = 4
+"""The memory of a class id, as the core counts it."""
 
 
 class ClassRecord(NamedTuple):
@@ -57,9 +58,9 @@ def joined_records(
     for part, ids, by in zip(parts, classes, firsts, strict=True):
         predictions.append(in_union(part.predictions[start.counts[0] :], ids))
         mistakes.append(part.mistake_rounds[start.counts[1] :] + by)
-    kept, keeping = _kept(start, parts, features, classes, firsts, limit)
-    late = [start.late, *(_own_late(start, part, by) for part, by in zip(parts, firsts, strict=True))]
-    rounds, delays = (np.concatenate(each) for each in zip(*late, strict=True))
+    of_parts = [_examples_in_union(part, ids) for part, ids in zip(parts, classes, strict=True)]
+    kept, keeping = joined_examples(start, of_parts, features, firsts, limit)
+    rounds, delays = joined_late(start, parts, firsts)
     some = np.isin(rounds, kept[0]) if counts[4] else np.arange(len(rounds)) < max(1, -(-limit // BYTES_PER_DELAY))
     pairs = zip(start.losses, *(part.losses for part in parts), strict=True)
     return ClassRecord(
@@ -101,35 +102,9 @@ def _pairs(confusion: tuple[AnyArray, AnyArray, AnyArray]) -> list[tuple[tuple[i
     return list(zip(zip(truth, predicted, strict=True), counts, strict=True))
 
 
-def _kept(
-    start: ClassRecord,
-    parts: Sequence[ClassRecord],
-    features: Sequence[IntArray],
-    classes: Sequence[IntArray],
-    firsts: Sequence[int],
-    limit: int,
-) -> tuple[tuple[AnyArray, ...], bool]:
-    """Return the kept examples up to the first one that is missing or does not fit, and whether all fit."""
-    pieces, keeping, before = [start.kept], start.keeping, len(start.kept[0])
-    rows, values = before, len(start.kept[5])
-    for part, own, ids, by in zip(parts, features, classes, firsts, strict=True):
-        if not keeping:
-            break
-        at, ones, mistaken, indptr, index, value, labels, predicted = part.kept
-        ends = indptr[before + 1 :] - indptr[before] + values
-        room = ends * BYTES_PER_VALUE + (np.arange(len(ends)) + rows + 1) * BYTES_PER_ROUND <= limit
-        fit = len(room) if room.all() else int(np.argmin(room))
-        some, cells = slice(before, before + fit), slice(indptr[before], indptr[before + fit])
-        piece = at[some] + by, ones[some], mistaken[some], ends[:fit], own[index[cells]].astype(index.dtype)
-        pieces.append((*piece, value[cells], in_union(labels[some], ids), in_union(predicted[some], ids)))
-        rows, values = rows + fit, values + len(value[cells])
-        keeping = part.keeping and fit == len(room)
-    return tuple(np.concatenate(each) for each in zip(*pieces, strict=True)), keeping
-
-
-def _own_late(start: ClassRecord, part: ClassRecord, by: int) -> tuple[IntArray, IntArray]:
-    own = part.late[0] >= start.counts[0]
-    return part.late[0][own] + by, part.late[1][own]
+def _examples_in_union(part: ClassRecord, ids: IntArray) -> ClassRecord:
+    labels, predicted = (in_union(each, ids) for each in part.kept[6:])
+    return part._replace(kept=(*part.kept[:6], labels, predicted))
 
 
 def _confidence(start: Any, parts: Sequence[Any]) -> Any:

@@ -7,7 +7,7 @@ a part has left out for lack of memory would not have fit there either, because 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mistakebound._support.lazy import np
 from mistakebound.play.ledger import Counts
@@ -20,6 +20,26 @@ if TYPE_CHECKING:
 
 BYTES_PER_VALUE, BYTES_PER_ROUND, BYTES_PER_MISTAKE, BYTES_PER_DELAY = 12, 18, 8, 16
 """The memory that ``keep_bytes`` limits, as ``core/play/record.hpp`` counts it."""
+
+
+class AnyRecord(Protocol):
+    """What the records of two and of several labels have in common."""
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """Its totals; the first is the number of rounds."""
+
+    @property
+    def late(self) -> tuple[IntArray, IntArray]:
+        """The rounds whose outcome came late, and their delays."""
+
+    @property
+    def kept(self) -> tuple[AnyArray, ...]:
+        """The arrays of the kept examples."""
+
+    @property
+    def keeping(self) -> bool:
+        """Whether all of them fit so far."""
 
 
 class History(NamedTuple):
@@ -63,8 +83,8 @@ def concatenated(
     predictions = [start.predictions, *(part.predictions[start.rounds :] for part in parts)]
     mistakes = [start.mistake_rounds]
     mistakes += [part.mistake_rounds[start.mistakes :] + by for part, by in zip(parts, firsts, strict=False)]
-    kept, keeping = _kept(start, parts, features, firsts, limit)
-    late = _late(start, parts, firsts)
+    kept, keeping = joined_examples(start, parts, features, firsts[:-1], limit)
+    late = joined_late(start, parts, firsts[:-1])
     if keeps_examples:
         among = np.isin(late[0], kept[0])
     else:
@@ -80,38 +100,41 @@ def concatenated(
     )
 
 
-def _kept(
-    start: History, parts: Sequence[History], features: Sequence[IntArray], firsts: Sequence[int], limit: int
+def joined_examples(
+    start: AnyRecord, parts: Sequence[AnyRecord], features: Sequence[IntArray], firsts: Sequence[int], limit: int
 ) -> tuple[tuple[AnyArray, ...], bool]:
-    """Return the kept examples of all rounds up to the first one that is missing or does not fit, and if all fit."""
-    pieces, keeping = [start.kept], start.keeping
-    rows, values = len(start.kept[0]), len(start.kept[5])
-    for part, own_features, by in zip(parts, features, firsts, strict=False):
+    """Return the kept examples up to the first one that is missing or does not fit, and whether all fit.
+
+    The first six arrays are rounds, two arrays of labels, indptr, index and value; further arrays have an entry for
+    each round, too.
+    """
+    pieces, keeping, first = [start.kept], start.keeping, len(start.kept[0])
+    rows, values = first, len(start.kept[5])
+    for part, own_features, by in zip(parts, features, firsts, strict=True):
         if not keeping:
             break
-        rounds, labels, mistaken, indptr, index, value = part.kept
-        first = len(start.kept[0])
-        sizes = indptr[first + 1 :] - indptr[first]
-        used = (values + sizes) * BYTES_PER_VALUE + (rows + 1 + np.arange(len(sizes))) * BYTES_PER_ROUND
+        rounds, labels, mistaken, indptr, index, value, *more = part.kept
+        ends = indptr[first + 1 :] - indptr[first] + values
+        used = ends * BYTES_PER_VALUE + (rows + 1 + np.arange(len(ends))) * BYTES_PER_ROUND
         fit = int(np.count_nonzero(used <= limit))  # it rises
-        last = first + fit
-        own = slice(indptr[first], indptr[last])
+        some, own = slice(first, first + fit), slice(indptr[first], indptr[first + fit])
         pieces.append(
             (
-                *(rounds[first:last] + by, labels[first:last], mistaken[first:last], sizes[:fit] + values),
+                *(rounds[some] + by, labels[some], mistaken[some], ends[:fit]),
                 *(own_features[index[own]].astype(index.dtype), value[own]),
+                *(each[some] for each in more),
             )
         )
         rows, values = rows + fit, values + len(value[own])
-        keeping = part.keeping and fit == len(sizes)
-    found = tuple(np.concatenate(each) for each in zip(*pieces, strict=True))
-    return found, keeping
+        keeping = part.keeping and fit == len(ends)
+    return tuple(np.concatenate(each) for each in zip(*pieces, strict=True)), keeping
 
 
-def _late(start: History, parts: Sequence[History], firsts: Sequence[int]) -> tuple[IntArray, IntArray]:
+def joined_late(start: AnyRecord, parts: Sequence[AnyRecord], firsts: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """Return the rounds of all late outcomes and their delays."""
     rounds, delays = [start.late[0]], [start.late[1]]
-    for part, by in zip(parts, firsts, strict=False):
-        own = part.late[0] >= start.rounds
+    for part, by in zip(parts, firsts, strict=True):
+        own = part.late[0] >= start.counts[0]
         rounds.append(part.late[0][own] + by)
         delays.append(part.late[1][own])
     return np.concatenate(rounds), np.concatenate(delays)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
+from mistakebound.data.class_labels import ClassLabels
 from mistakebound.learners.mixed_record import History, concatenated
 from mistakebound.learners.mixed_shares import shares_of
 from mistakebound.play.engine import is_panel
@@ -63,30 +64,52 @@ def mix(start: Learner, parts: Sequence[Learner], shares: Sequence[float] | str 
     """
     parts = list(parts)
     _check_kinds(start, parts)
-    if start.several or any(part.several for part in parts):
-        from mistakebound.learners.class_mixing import mix_classes  # noqa: PLC0415 - few have several classes
-
-        return mix_classes(start, parts, shares)
     if not any(part.has_learned for part in parts):
         shares_of(shares, [0] * len(parts), [0] * len(parts))
         return deepcopy(start)
-    origin = _engine_of(start, parts)
-    engines = [origin if part._play is None else part._play.engine for part in parts]
-    first, states = origin.core.__getstate__(), [engine.core.__getstate__() for engine in engines]
-    past, pasts = _history(first), [_history(state) for state in states]
-    for place, (engine, state) in enumerate(zip(engines, states, strict=True)):
-        if parts[place].has_learned:
-            _check_continues(place, (origin, first, past), (engine, state, pasts[place]))
-    own = [each.rounds - past.rounds for each in pasts]
-    found = shares_of(shares, own, [each.updates - past.updates for each in pasts])
+    copies = parts
+    if start.several or any(part.several for part in parts):
+        from mistakebound.learners.class_mixing import with_class_ids  # noqa: PLC0415 - few have several classes
+
+        start, copies = (
+            with_class_ids(start, "start"),
+            [with_class_ids(each, f"part {k}") for k, each in enumerate(parts)],
+        )
+    first = _learned(_engine_of(start, copies), start._labels)
+    states = [
+        first if each._play is None or not each.has_learned else _learned(each._play.engine, each._labels)
+        for each in copies
+    ]
+    for place, state in enumerate(states):
+        if state is not first:
+            _check_continues(place, first, state)
+    own = [each.past.rounds - first.past.rounds for each in states]
+    found = shares_of(shares, own, [each.past.updates - first.past.updates for each in states])
     used = [place for place, share in enumerate(found) if share > 0 or own[place] > 0]
     if not any(own):
         return deepcopy(start)
-    if len(used) == 1 and found[used[0]] == 1:
+    if len(used) == 1:
         return deepcopy(parts[used[0]])
-    found, states = [found[k] for k in used], [states[k] for k in used]
-    engine = _mixed_engine(origin, (first, past), states, [pasts[k] for k in used], found)
-    return _learner_with(start, [parts[k] for k in used], engine)
+    return _mixed(start, [copies[k] for k in used], first, [states[k] for k in used], [found[k] for k in used])
+
+
+class _Learned(NamedTuple):
+    """What a learner has learned."""
+
+    engine: LearnerEngine
+    core: State
+    past: History
+    labels: Any
+
+
+def _learned(engine: LearnerEngine, labels: Any) -> _Learned:
+    state = engine.core.__getstate__()
+    past = History(*state[-HISTORY:])
+    if isinstance(labels, ClassLabels):
+        from mistakebound.learners.class_mixing import record_of  # noqa: PLC0415 - few have several classes
+
+        past = past._replace(predictions=record_of(state).predictions)
+    return _Learned(engine, state, past, labels)
 
 
 def _panel_state(first: State, states: Sequence[State], shares: Sequence[float], union: Union) -> list[Any]:
@@ -96,52 +119,62 @@ def _panel_state(first: State, states: Sequence[State], shares: Sequence[float],
     return [mixed_panel(first[2], [state[2] for state in states], shares, union.places, union.slots)]
 
 
-def _history(state: State) -> History:
-    return History(*state[-HISTORY:])
-
-
 def _engine_of(start: Learner, parts: Sequence[Learner]) -> LearnerEngine:
     """Return the engine of ``start``; if it has learned nothing, a new one with the kind of features of the parts."""
     if start._play is not None and start.has_learned:
         return start._play.engine
     like = next(part._play.engine for part in parts if part._play is not None and part.has_learned)
-    return start._new_engine(None, growing=True) if like.growing else start._new_engine(like.width)
+    fresh = type(start)(**start.get_params())
+    fresh._early_labels = start._labels
+    return fresh._begin(None if like.growing else like.width, growing=like.growing).engine
 
 
-def _mixed_engine(
-    origin: LearnerEngine,
-    start: tuple[State, History],
-    states: Sequence[State],
-    pasts: Sequence[History],
-    shares: Sequence[float],
-) -> LearnerEngine:
-    """Return the engine with the mixed state, the record of all rounds, and what was mixed."""
-    first, past = start
-    union = united(first, states, named=origin.named)
-    offset = 1 if origin.named else 0
-    features: list[IntArray] = [places[offset:] - offset for places in union.places]
-    keeps = origin.rule.keeps_examples
-    history = concatenated(past, pasts, features, first[0][LIMIT], keeps_examples=keeps)
-    state = (
-        _panel_state(first, states, shares, union)
-        if is_panel(origin.rule)
-        else mixed_state(origin, first, states, shares, union)
-    )
-    engine = engine_with(origin, first, union, state, history)
+def _mixed(
+    start: Learner, parts: Sequence[Learner], first: _Learned, states: Sequence[_Learned], shares: Sequence[float]
+) -> Learner:
+    """Return the learner with the mixed state, the record of all rounds, and what was mixed."""
+    origin, cores, past = first.engine, [each.core for each in states], first.past
+    union = united(first.core, cores, named=origin.named)
+    labels: Any
+    if isinstance(first.labels, ClassLabels):
+        from mistakebound.learners.class_mixing import mixed_classes, united_labels  # noqa: PLC0415 - see above
+
+        labels, ids = united_labels([each.labels for each in (first, *states)])
+        state, *history = mixed_classes(first.core, cores, shares, union.places, ids, union.slots)
+        engine = engine_with(origin, first.core, union, [state], history)
+    else:
+        labels = _united_labels([each.labels for each in (first, *states)])
+        engine = _engine_of_two_labels(first, states, shares, union)
     shards = tuple(
         Shard(each.rounds - past.rounds, each.mistakes - past.mistakes, each.updates - past.updates, float(share))
-        for each, share in zip(pasts, shares, strict=True)
+        for each, share in zip((state.past for state in states), shares, strict=True)
     )
     earlier = () if origin.mixing is None else origin.mixing.epochs
     engine.mixing = Mixing((*earlier, Epoch(past.rounds, shards)))
-    return engine
+    return _learner_with(start, parts, engine, labels)
 
 
-def _learner_with(start: Learner, parts: Sequence[Learner], engine: LearnerEngine) -> Learner:
-    """Return a learner like ``start`` with this engine, and with the labels and reading options of the parts."""
+def _engine_of_two_labels(
+    first: _Learned, states: Sequence[_Learned], shares: Sequence[float], union: Union
+) -> LearnerEngine:
+    origin, cores = first.engine, [each.core for each in states]
+    offset = 1 if origin.named else 0
+    features: list[IntArray] = [places[offset:] - offset for places in union.places]
+    pasts, keeps = [each.past for each in states], origin.rule.keeps_examples
+    history = concatenated(first.past, pasts, features, first.core[0][LIMIT], keeps_examples=keeps)
+    state = (
+        _panel_state(first.core, cores, shares, union)
+        if is_panel(origin.rule)
+        else mixed_state(origin, first.core, cores, shares, union)
+    )
+    return engine_with(origin, first.core, union, state, history)
+
+
+def _learner_with(start: Learner, parts: Sequence[Learner], engine: LearnerEngine, labels: Any) -> Learner:
+    """Return a learner like ``start`` with this engine and these labels, and with the reading options of the parts."""
     plays = [each._play for each in (start, *parts) if each._play is not None]
     found = type(start)(**start.get_params())
-    found._early_labels = _united_labels([start._labels, *(part._labels for part in parts)])
+    found._early_labels = labels
     play = found._restore(engine)
     play.reading = next((each.reading for each in plays if each.reading is not None), None)
     play.weighted = any(each.weighted for each in plays)
@@ -187,15 +220,14 @@ def _check_kinds(start: Learner, parts: Sequence[Learner]) -> None:
             _refuse(place, f"it is a {type(part).__name__}, and start is a {type(start).__name__}")
         if start.has_learned and not part.has_learned:
             _refuse(place, "it has not learned anything, and start has")
+    if outside := [*start.objects(), *(name for part in parts for name in part.objects())]:
+        message = f"members from outside cannot be mixed: remove {outside[0]} from members"
+        raise ValueError(message)
 
 
-def _check_continues(
-    place: int,
-    start: tuple[LearnerEngine, State, History],
-    part: tuple[LearnerEngine, State, History],
-) -> None:
+def _check_continues(place: int, start: _Learned, part: _Learned) -> None:
     """Raise ValueError unless the part can have continued from a copy of the start."""
-    (origin, first, past), (engine, state, own) = start, part
+    (origin, first, past, labels), (engine, state, own, own_labels) = start, part
     if (engine.named, engine.growing) != (origin.named, origin.growing):
         _refuse(place, "one has features with names and the other has not, or they grow in one only")
     if not origin.growing and engine.width != origin.width:
@@ -213,6 +245,8 @@ def _check_continues(
         _refuse(place, f"it has {own.rounds} rounds, {own.mistakes} mistakes; start {past.rounds}, {past.mistakes}")
     if not _begins_with(own, past) or state[0][WIDTH] < first[0][WIDTH]:
         _refuse(place, "its first rounds are not those of start")
+    if isinstance(labels, ClassLabels) and own_labels.seen[: len(labels.seen)] != labels.seen:
+        _refuse(place, f"its first labels are {own_labels.seen}, and those of start {labels.seen}")
 
 
 def _begins_with(own: History, past: History) -> bool:

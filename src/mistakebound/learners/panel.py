@@ -178,6 +178,8 @@ class Panel(Learner):
     ) -> Certificate:
         """Compare the mistakes with the bound of a theorem. No premise is needed, and no second pass.
 
+        The theorems do not apply to a panel that was mixed (``mb.mix``).
+
         Parameters
         ----------
         theorem : str, optional
@@ -205,9 +207,11 @@ class Panel(Learner):
         return certify_panel(self.ledger_, theorem)
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """Return a function that returns the smaller bound of the two theorems; it is known in every round."""
+        """Return a function that returns the smaller bound of the two theorems; None if the panel was mixed."""
         super().known_bound(relevant)  # raises for a number of relevant features
-        return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
+        return lambda ledger, _: (
+            None if ledger.standings is None else min(ledger.standings.bounds.values(), default=None)
+        )
 
     def known_theorem(self) -> str:
         """Return the id of the theorem with the smaller bound; empty before the first round."""

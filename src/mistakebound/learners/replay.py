@@ -174,12 +174,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     if play is None or ledger is None or ledger.rounds == 0:
         raise ValueError(NOTHING)
     rounds = ledger.rounds
-    if ledger.mixing is not None:
-        message = (
-            f"this learner was mixed from up to {ledger.mixing.shards} shards, which one pass over the stream cannot "
-            "repeat: call certify without X and y"
-        )
-        raise ValueError(message)
+    refuse_mixed(ledger)
     if ledger.late:
         message = (
             f"the outcomes of {ledger.late} predictions came late, which a second pass over the stream cannot repeat: "
@@ -217,6 +212,7 @@ def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = No
     play = learner._play
     if play is None or not play.has_learned:
         raise ValueError(NOTHING)
+    refuse_mixed(play.ledger())
     again, rounds = rebuilt(learner), play.engine.counts.rounds
     again._early_labels = labels_at_start(learner, play)
     if keep:
@@ -235,6 +231,16 @@ def check_again(learner: Learner, X: Any, y: Any = None, sample_weight: Any = No
         message = f"{OTHER_STREAM}: a replay of {rounds} rounds ends in another state"
         raise ValueError(message)
     return again
+
+
+def refuse_mixed(ledger: Ledger) -> None:
+    """Raise ValueError for the ledger of a learner that was mixed."""
+    if ledger.mixing is not None:
+        message = (
+            f"this learner was mixed from up to {ledger.mixing.shards} shards, which one pass over the stream cannot "
+            "repeat: call certify without X and y"
+        )
+        raise ValueError(message)
 
 
 def labels_at_start(learner: Learner, play: LinearPlay) -> Labels:

@@ -92,7 +92,8 @@ class ClassEngine(LearnerEngine):
     @property
     def standings(self) -> Standings:
         """The members, after all rounds so far."""
-        return of_core(self.core.standings(), self.member_names, first_seen=self.class_counts.first_seen)
+        first_seen = self.class_counts.first_seen
+        return of_core(self.core.standings(), self.member_names, first_seen, mixed=self.mixing is not None)
 
     @property
     def class_count(self) -> int:
@@ -236,6 +237,7 @@ class ClassEngine(LearnerEngine):
             named=self.named,
             record=ClassRecord(self, slots, before, now, predictions, mistakes),
             standings=self.standings,
+            mixing=None if before.rounds else self.mixing,
         )
         ledger.given, ledger.seen = labels.given, labels.seen
         return ledger

@@ -14,6 +14,7 @@ from mistakebound.play.class_ledger import ClassCounts, ClassKept, ClassLedger
 from mistakebound.play.class_measures import ClassMeasures, check_confidence
 from mistakebound.play.ledger_schema import LATE, MOST_FEATURES, read_late, read_rule
 from mistakebound.play.measures_json import read_measures, write_measures
+from mistakebound.play.mixing import check_mistakes, read_mixing, write_mixing
 from mistakebound.play.record import StoredRecord
 from mistakebound.play.standings_json import read_standings, write_standings
 from mistakebound.rules.base import LARGEST
@@ -39,6 +40,8 @@ KEPT = {
 }
 """Fields of the kept rounds of a multiclass Perceptron, and their types."""
 MEASURES = ("rounds", "total_log_loss", "squares", "truth", "predicted", "counts")
+MIXING = "mixing"
+"""An optional field: what was mixed."""
 CONFIDENCE = "confidence"
 """An optional field of the measures: that of the calibration."""
 LARGEST_LOSS = 100.0
@@ -71,6 +74,7 @@ def write(ledger: ClassLedger) -> str:
             "standings": None if ledger.standings is None else write_standings(ledger.standings),
         }
         | kept
+        | ({} if ledger.mixing is None else {MIXING: write_mixing(ledger.mixing)})
     )
 
 
@@ -80,7 +84,7 @@ def _plain(value: Any) -> Any:
 
 def read(data: dict[str, Any]) -> ClassLedger:
     """Return the ledger that ``write`` wrote, from its parsed JSON; raise ModelError if it is not valid."""
-    rule = _read_rule(data.get("rule"))
+    rule, mixing = _read_rule(data.get("rule")), data.pop(MIXING, None)
     names_of_fields = (*LEDGER, "kept") if rule.keeps_examples else LEDGER
     found = dict(zip(names_of_fields, schema.fields(data, *names_of_fields), strict=True))
     listed = schema.items(found["counts"], "counts", len(COUNTS))
@@ -111,6 +115,10 @@ def read(data: dict[str, Any]) -> ClassLedger:
     check_confidence(measures, mistakes, f"measures.{CONFIDENCE}", all_known=all_known)
     counts = (rounds, mistakes, 0, updates, 0)
     standings = read_standings(found["standings"], rule, counts, from_start=from_start, late=len(late[0]))
+    need(mixing is None or from_start, f"{MIXING} must be absent, because from_start is false", MIXING)
+    epochs = read_mixing(mixing, rounds, mistakes, updates)
+    if epochs is not None and wrong is not None:
+        check_mistakes(epochs, np.array(wrong, np.int64), mistakes)
     totals: Any = ClassCounts(rounds, mistakes, first_seen, updates, measures)
     ledger = ClassLedger(
         totals,
@@ -121,6 +129,7 @@ def read(data: dict[str, Any]) -> ClassLedger:
         named=named,
         record=StoredRecord(_whole_numbers(predictions), _whole_numbers(wrong), kept, late, names),
         standings=standings,
+        mixing=epochs,
     )
     ledger.given, ledger.seen = labels.given, labels.seen
     return ledger

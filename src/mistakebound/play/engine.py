@@ -150,7 +150,7 @@ class LearnerEngine:
             return None
         from mistakebound.play.standings import of_core  # noqa: PLC0415 - only a panel needs it
 
-        return of_core(self.core.standings(), self.member_names)
+        return of_core(self.core.standings(), self.member_names, mixed=self.mixing is not None)
 
     @property
     def member_names(self) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ class Standings(NamedTuple):
     """Σ −ln p(y) of the mixture, before the guard."""
     first_seen: int = 0
     """With several classes, rounds whose label had not occurred before. The other counts do not include them."""
+    mixed: bool = False
+    """Whether the panel was mixed from panels that learned shards. The theorems are not about such a panel."""
 
     @property
     def all_rounds(self) -> int:
@@ -70,13 +72,17 @@ class Standings(NamedTuple):
 
     @property
     def loss_bound(self) -> float:
-        """The bound on the log loss of the mixture: the smallest L + ln(1/π) of a member or mixer."""
+        """The bound on the log loss of the mixture: the smallest L + ln(1/π) of a voter; ∞ for a mixed panel."""
+        if self.mixed:
+            return math.inf
         best = self.best_by_loss
         return bayes_mixture(max(best.log_loss, 0.0), self.prior(best))
 
     @property
     def bounds(self) -> dict[str, float]:
-        """The bound of each theorem on the mistakes of the panel; see ``theorems.panel``."""
+        """The bound of each theorem on the mistakes of the panel: see ``theorems.panel``. Empty if it was mixed."""
+        if self.mixed:
+            return {}
         return {
             "guarded-weighted-majority": guarded_plurality(len(self.voters), self.best.mistakes, self.first_seen),
             # If the guard did not follow the mixture, a mistake may have a small log loss, so these rounds are added.
@@ -84,7 +90,7 @@ class Standings(NamedTuple):
         }
 
 
-def of_core(found: Any, names: tuple[str, ...], first_seen: int = 0) -> Standings:
+def of_core(found: Any, names: tuple[str, ...], first_seen: int = 0, *, mixed: bool = False) -> Standings:
     """Return the standings that the core reports; ``names`` are those of the members."""
     voters, (rounds, mistakes, overrides, loss, _) = found
     all_of_them = tuple(
@@ -92,5 +98,5 @@ def of_core(found: Any, names: tuple[str, ...], first_seen: int = 0) -> Standing
         for name, (wrong, each_loss, share, weight) in zip((*names, *MIXERS), voters, strict=True)
     )
     count = len(names)
-    totals = int(rounds), int(mistakes), int(overrides), loss, first_seen
+    totals = int(rounds), int(mistakes), int(overrides), loss, first_seen, mixed
     return Standings(all_of_them[:count], all_of_them[count:], *totals)

@@ -27,6 +27,8 @@ def write_standings(standings: Standings) -> dict[str, Any]:
     written = {**standings._asdict(), **voters}
     if not standings.first_seen:  # two labels have none
         del written["first_seen"]
+    if not standings.mixed:
+        del written["mixed"]
     return written
 
 
@@ -41,8 +43,9 @@ def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_star
         return None
     several = isinstance(rule, MulticlassPanelRule)
     first_seen = value.pop("first_seen", 0) if several and isinstance(value, dict) else 0
+    mixed = schema.flag(value.pop("mixed", False), "standings.mixed") if isinstance(value, dict) else False
     members, mixers, rounds, mistakes, overrides, log_loss = schema.fields(
-        value, *Standings._fields[:-1], path="standings"
+        value, *Standings._fields[:-2], path="standings"
     )
     first_seen = schema.whole(first_seen, "standings.first_seen", 0, 2**53)
     rounds = schema.whole(rounds, "standings.rounds", max(counts[0] - first_seen, 0), 2**53)
@@ -59,6 +62,7 @@ def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_star
         schema.whole(overrides, "standings.overrides", 0, rounds),
         schema.number(log_loss, "standings.log_loss", -ROUNDING, rounds * largest),
         first_seen,
+        mixed,
     )
     names = tuple(each.name for each in found.voters)
     known = names[: len(rule.names)] == rule.names and names[len(found.members) :] == MIXERS

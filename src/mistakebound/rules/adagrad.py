@@ -28,7 +28,7 @@ class AdaGradRule(Rule):
     takes_weights: ClassVar[bool] = True
     keeps_examples: ClassVar[bool] = False
     start: ClassVar[tuple[float, ...]] = (0.0, FIRST_SUM)
-    mixing: ClassVar[tuple[str, ...]] = ("mean", "mean")
+    mixing: ClassVar[tuple[str, ...]] = ("mean of met", "mean of met")
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
         "update_margin": no_update_margin("every example with a loss is learned"),

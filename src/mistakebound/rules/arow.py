@@ -34,7 +34,7 @@ class ArowRule(Rule):
     r: float = 1.0
     id: ClassVar[str] = "arow"
     start: ClassVar[tuple[float, ...]] = (0.0, 1.0)
-    mixing: ClassVar[tuple[str, ...]] = ("mean", "mean")
+    mixing: ClassVar[tuple[str, ...]] = ("mean of met", "mean of met")
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
         "update_margin": no_update_margin("AROW always updates below a margin of 1"),

@@ -28,7 +28,7 @@ class AveragedPerceptronRule(Rule):
     id: ClassVar[str] = "averaged-perceptron"
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0)
     scalars: ClassVar[tuple[float, ...]] = (1.0,)
-    mixing: ClassVar[tuple[str, ...]] = ("mean", "over all rounds")
+    mixing: ClassVar[tuple[str, ...]] = ("mean of met", "over all rounds")
     keeps_examples: ClassVar[bool] = False
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,

@@ -30,7 +30,7 @@ class CoinBettingRule(LogisticRule):
 
     id: ClassVar[str] = "coin-betting"
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 0.0)
-    mixing: ClassVar[tuple[str, ...]] = ("mean", "mean", "mean", "mean", "largest")
+    mixing: ClassVar[tuple[str, ...]] = (*("mean of met",) * 4, "largest")
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Settle the bet of this round, and bet anew."""

@@ -54,7 +54,7 @@ class FtrlProximalRule(LogisticRule):
     alpha: float = 0.3
     id: ClassVar[str] = "ftrl-proximal"
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0)
-    mixing: ClassVar[tuple[str, ...]] = ("mean", "mean")
+    mixing: ClassVar[tuple[str, ...]] = ("mean of met", "mean of met")
     beta: ClassVar[float] = 0.3
     ranges: ClassVar[dict[str, Range]] = {**LogisticRule.ranges, "alpha": POSITIVE}
 

@@ -74,6 +74,7 @@ class LogisticRule(Rule):
     """Base of rules that learn every example by gradients of logistic loss: τ = yσ(−y·score)."""
 
     log_odds: ClassVar[bool] = True
+    mixing: ClassVar[tuple[str, ...]] = ("mean of met",)
     takes_weights: ClassVar[bool] = True
     keeps_examples: ClassVar[bool] = False
     ranges: ClassVar[dict[str, Range]] = {

@@ -2,12 +2,17 @@
 
 Each rule declares how its floats are mixed (``Rule.mixing``), by these words; scalars are counts, which are added:
 
-- ``mean``: the mean with the shares of the parts. Sums of squares and variances are mixed like weights.
+- ``mean``: the mean with the shares of the parts. Theorems on mixing are about it.
+- ``mean of met``: the mean over the parts that have met the feature since the start, with shares in the same
+  proportions that sum to 1. A part has met a feature if one of its floats is not that of the start. A feature that no
+  part has met keeps its state. Rules without a theorem use it: a part that has not met a feature knows nothing of it,
+  and would only pull it back to the start. Sums of squares and variances are mixed like weights.
 - ``added``: start + Σ(part − start), for counts. Start and parts are whole numbers, so the result is exact. If the
   counts of a part are below those of the start, they were halved meanwhile; such a feature gets the mean.
 - ``largest``: the largest of the parts.
 - ``over all rounds``: the a of the averaged Perceptron. The sum of its weight vectors over all rounds is cw − a; these
-  sums are added, so that w − a/c of the result is the mean of w over all rounds of all parts.
+  sums are added, so that w − a/c of the result is the mean of w over all rounds of the start and of the parts that have
+  met the feature.
 
 Sums are float64, in the order of the parts, and the result is rounded to float32. A feature whose state is the same in
 all parts keeps it, because the shares sum to 1 up to an error that float32 does not see.
@@ -26,8 +31,11 @@ from mistakebound.rules.base import LARGEST_SUM
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mistakebound._support.arrays import FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.rules.base import Rule
+
+    Shares = Sequence[float] | FloatArray
+    """A share for each part, or a row of shares for each part, with one for each feature."""
 
 
 class Floats(NamedTuple):
@@ -46,8 +54,9 @@ def mixed(rule: Rule, start: Floats, parts: Sequence[Floats], shares: Sequence[f
     [[3.0]]
     """
     rows = np.empty(start.rows.shape)
+    of_met = shares if set(rule.mixing) <= {"mean", "added"} else _shares_of_met(start, parts, shares)
     for place, kind in enumerate(rule.mixing):
-        rows[:, place] = COLUMNS[kind](place, start, parts, shares)
+        rows[:, place] = COLUMNS[kind](place, start, parts, shares if kind == "mean" else of_met)
     if "added" in rule.mixing:
         halved = np.any([(part.rows < start.rows).any(axis=1) for part in parts], axis=0)
         for place in range(len(rule.mixing)):
@@ -58,14 +67,30 @@ def mixed(rule: Rule, start: Floats, parts: Sequence[Floats], shares: Sequence[f
     return Floats(rule.after_mixing(rows).astype(np.float32), scalars)
 
 
-def _mean(place: int, start: Floats, parts: Sequence[Floats], shares: Sequence[float]) -> FloatArray:
+def _met(start: Floats, parts: Sequence[Floats]) -> BoolArray:
+    """Return which parts have met each feature, a row for each part; all of them for a feature that none has met."""
+    met = np.array([(part.rows != start.rows).any(axis=1) for part in parts])
+    return met | ~met.any(axis=0)
+
+
+def _shares_of_met(start: Floats, parts: Sequence[Floats], shares: Sequence[float]) -> FloatArray:
+    """Return the shares of the parts for each feature, a row for each part: 0 for a part that has not met it."""
+    of_parts = np.array(shares)[:, None]
+    own = _met(start, parts) * of_parts
+    total = np.zeros(own.shape[1])
+    for row in own:  # in the order of the parts
+        total += row
+    return np.where(total > 0, own / np.where(total > 0, total, 1.0), of_parts)
+
+
+def _mean(place: int, start: Floats, parts: Sequence[Floats], shares: Shares) -> FloatArray:
     total = np.zeros(len(start.rows))
     for share, part in zip(shares, parts, strict=True):
         total += share * part.rows[:, place].astype(np.float64)
     return total
 
 
-def _added(place: int, start: Floats, parts: Sequence[Floats], shares: Sequence[float]) -> FloatArray:  # noqa: ARG001
+def _added(place: int, start: Floats, parts: Sequence[Floats], shares: Shares) -> FloatArray:  # noqa: ARG001
     first = start.rows[:, place].astype(np.float64)
     total = first.copy()
     for part in parts:
@@ -73,27 +98,30 @@ def _added(place: int, start: Floats, parts: Sequence[Floats], shares: Sequence[
     return total
 
 
-def _largest(place: int, start: Floats, parts: Sequence[Floats], shares: Sequence[float]) -> FloatArray:  # noqa: ARG001
+def _largest(place: int, start: Floats, parts: Sequence[Floats], shares: Shares) -> FloatArray:  # noqa: ARG001
     return np.asarray(np.max([part.rows[:, place] for part in parts], axis=0), np.float64)
 
 
-def _over_all_rounds(place: int, start: Floats, parts: Sequence[Floats], shares: Sequence[float]) -> FloatArray:
+def _over_all_rounds(place: int, start: Floats, parts: Sequence[Floats], shares: Shares) -> FloatArray:
     def summed(state: Floats) -> FloatArray:
         w, a = (state.rows[:, k].astype(np.float64) for k in (0, place))
         return state.scalars[0] * w - a
 
-    first = summed(start)
-    total, rounds = first.copy(), start.scalars[0]
-    for part in parts:
-        total += summed(part) - first
-        rounds += part.scalars[0] - start.scalars[0]
+    first, rounds = summed(start), start.scalars[0]
+    total, counted = first.copy(), np.full(len(first), rounds)
+    for part, met in zip(parts, _met(start, parts), strict=True):
+        own = part.scalars[0] - start.scalars[0]
+        total += np.where(met, summed(part) - first, 0.0)
+        counted += np.where(met, own, 0.0)
+        rounds += own
     # As float32, because the weights are stored so.
     w = _mean(0, start, parts, shares).astype(np.float32).astype(np.float64)
-    return np.asarray(np.clip(rounds * w - total, -LARGEST_SUM, LARGEST_SUM))
+    return np.asarray(np.clip(rounds * w - total * (rounds / counted), -LARGEST_SUM, LARGEST_SUM))
 
 
 COLUMNS: dict[str, Callable[..., FloatArray]] = {
     "mean": _mean,
+    "mean of met": _mean,
     "added": _added,
     "largest": _largest,
     "over all rounds": _over_all_rounds,

@@ -89,7 +89,11 @@ class Contender:
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger, known = self.learner.ledger_, self.learner.known_bound(None)
-        return None if known is None else known(ledger, 0 if ledger.several else ledger.false_negatives)
+        return (
+            None
+            if known is None or ledger.mixing is not None
+            else known(ledger, 0 if ledger.several else ledger.false_negatives)
+        )
 
     @property
     def majority(self) -> tuple[Any, int]:

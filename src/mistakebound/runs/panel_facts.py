@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def panel_facts(panel: Panel) -> dict[str, Any]:
-    """Return the members of a panel, its leaders over time, and the bounds of its theorems."""
+    """Return the members of a panel, its leaders over time, and the bounds of its theorems.
+
+    No theorem is about a mixed panel: its ``bounds`` are empty, and its ``log_loss_bound`` is None.
+    """
     standings = panel.standings
     rounds = max(standings.rounds, 1)  # the first round of several classes does not count
     return {
@@ -23,7 +26,7 @@ def panel_facts(panel: Panel) -> dict[str, Any]:
         "leaders": [{"round": round_, "member": name} for round_, name in panel.leadership()],
         "overrides": standings.overrides,
         "log_loss": max(standings.log_loss, 0.0) / rounds,
-        "log_loss_bound": standings.loss_bound / rounds,
+        "log_loss_bound": None if standings.mixed else standings.loss_bound / rounds,
         "bounds": standings.bounds,
         "dropped_features": panel.dropped_features_,
     }

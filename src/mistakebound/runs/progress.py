@@ -64,7 +64,7 @@ class Line(NamedTuple):
     loss: float | None = None
     """Of a panel: mean log loss of its mixture, over all of its rounds whose label had occurred before."""
     loss_bound: float | None = None
-    """The bound of a theorem on it."""
+    """The bound of a theorem on it; None if the panel was mixed."""
 
 
 class Tally:
@@ -105,6 +105,8 @@ class Tally:
             self.labels = cast("ClassLedger", ledger).label_counts()
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
         self._standings = ledger.standings
+        if ledger.mixing is not None:
+            self.bound_of = None
         if self.bound_of is not None and self.rounds:
             self.bound = self.bound_of(ledger, self.missed + self.false_negatives)
 
@@ -164,7 +166,7 @@ class Tally:
         if (found := self._standings) is not None:
             counted = max(found.rounds, 1)  # the first rounds of labels of several classes do not count
             loss = max(found.log_loss, 0.0) / counted  # rounding may make a loss of 0 negative
-            line = line._replace(loss=loss, loss_bound=found.loss_bound / counted)
+            line = line._replace(loss=loss, loss_bound=None if found.mixed else found.loss_bound / counted)
         self.lines.append(line)
 
 

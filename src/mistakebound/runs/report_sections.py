@@ -41,6 +41,10 @@ FORMATS = {
     "svmlight": "svmlight",
     "vw": "VW text",
 }
+NO_BOUND_OF_A_MIXED_PANEL = (
+    "No bound is known: this panel was mixed from panels that learned different rounds, and the theorems are about one "
+    "panel that learned all rounds."
+)
 
 
 def certificate(found: Certificate) -> str:
@@ -147,18 +151,18 @@ def members(panel: Mapping[str, Any], rounds: int) -> list[str]:
     changes = [(each["round"], each["member"]) for each in panel["leaders"]]
     key = paragraph("The leader is the member with the least log loss so far.") if changes else ""
     drawn = charts([leadership_chart(changes, rounds, title="Leader over time")] if changes else [])
-    bounds = table(
-        ("theorem", "bound on the mistakes"),
-        ((text(theorem), f"{bound:,.1f}") for theorem, bound in panel["bounds"].items()),
-        numbers_from=1,
+    listed_bounds = [(text(theorem), f"{bound:,.1f}") for theorem, bound in panel["bounds"].items()]
+    bounds = (
+        table(("theorem", "bound on the mistakes"), listed_bounds, numbers_from=1)
+        if listed_bounds
+        else paragraph(NO_BOUND_OF_A_MIXED_PANEL)
     )
     seen = " in the rounds of labels that had occurred before" if panel["first_seen"] else ""
     overrides = panel["overrides"]
     guard = f"did not follow the mixture in {many(overrides, 'round')}" if overrides else "always followed the mixture"
-    losses = (
-        f"The log loss of the mixture is {panel['log_loss']:.4f}{seen}; the theorem bayes-mixture allows "
-        f"{panel['log_loss_bound']:.4f}. The guard {guard}."
-    )
+    limit = panel["log_loss_bound"]
+    allowed = "" if limit is None else f"; the theorem bayes-mixture allows {limit:.4f}"
+    losses = f"The log loss of the mixture is {panel['log_loss']:.4f}{seen}{allowed}. The guard {guard}."
     return [section("Members of the panel", listed, drawn, key), section("Bounds", bounds, paragraph(losses))]
 
 

@@ -245,7 +245,10 @@ def run(
     check_positive(learner, source.positive)
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued and not learner.several else 0
-    tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
+    known = learner.known_bound(relevant)
+    if learner.ledger_.mixing is not None:  # it is the bound of one learner that learned all rounds
+        known = None
+    tally = Tally(known, missed, lines=progress.lines)
     position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     job = Job(source, learner, position, tally, progress, continued=continued)
     if curve:

@@ -146,6 +146,7 @@ class Evidence:
         spans = () if ledger.mixing is None else ledger.mixing.spans(ledger.rounds)
         mistakes, updates, parameter = ledger.mistakes, ledger.updates, rule.parameter
         late = int(np.count_nonzero(delays))
+        not_replayed = not complete or (ledger.several and ledger.mixing is not None)
         if complete:
             X, y = _matrix(kept, n, rule.bias, copy=not whole), kept.labels.astype(np.float64)
         else:
@@ -165,12 +166,13 @@ class Evidence:
             complete=complete,
             premises=(
                 Premise("the learner was fresh in the first round", ledger.from_start),
-                _replayed(ledger, whole=whole) if complete else _missing(len(kept.labels), examples, whole=whole),
+                *(() if not_replayed else (_replayed(ledger, whole=whole),)),
+                *(() if complete else (_missing(len(kept.labels), examples, whole=whole),)),
             ),
             prompt=(Premise(PROMPT, False, f"{late} predictions had not seen all updates before them"),)
             if late
             else (),
-            alone=() if ledger.mixing is None else (Premise(ALONE, False, f"up to {ledger.mixing.shards} shards"),),
+            alone=() if ledger.mixing is None else (mixed_from(ledger),),
             epochs=tuple(tuple(_piece(kept, span) for span in epoch) for epoch in spans) if complete else (),
             X=X,
             y=y,
@@ -286,6 +288,12 @@ class Evidence:
     def mixes(self) -> Iterator[Mix]:
         """Yield every mix of shards in turn, with z recomputed from the rounds."""
         return (found for found in moves(self) if isinstance(found, Mix))
+
+
+def mixed_from(ledger: Ledger) -> Premise:
+    """Return the premise that one learner learned all rounds, which does not hold for a mixed learner."""
+    shown = "states were mixed before these rounds" if ledger.mixing is None else f"up to {ledger.mixing.shards} shards"
+    return Premise(ALONE, False, shown)
 
 
 def _piece(kept: Kept, span: Span) -> Piece:
