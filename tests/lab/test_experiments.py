@@ -231,6 +231,12 @@ def certificate(**changes: Any) -> mb.Certificate:
     return mb.Certificate(**{**vars(found), **changes})
 
 
+@pytest.mark.parametrize(("value", "text"), [(1600.0000000002, "1,600"), (1600.06, "1,600.1"), (1e-9, "1e-09")])
+def test_an_error_of_rounding_is_not_shown(value: float, text: str) -> None:
+    """A bound like 4·(1/.05)², in floats, is as whole as its exact value."""
+    assert cell(value) == text
+
+
 def test_certificates_are_checked_together() -> None:
     near, far = certificate(mistakes=8, bound=10.0), certificate(mistakes=1, bound=10.0)
     assert certified("us", far, near) == Check(

@@ -12,7 +12,7 @@ from files import without_spans
 
 import mistakebound as mb
 from mistakebound.lab.experiment import Check, Table
-from mistakebound.lab.results_page import MOST_CHECKS, MOST_ROWS, results_page
+from mistakebound.lab.results_page import MOST_CHECKS, MOST_ROWS, results_page, theorems_in_words
 
 RESULTS = [mb.lab.get(name).run(**mb.lab.get(name).quick) for name in ("unit-vectors", "beta", "potential")]
 
@@ -54,6 +54,12 @@ def test_the_page_has_every_experiment_with_its_parts() -> None:
     assert page.count("<details>") == sum(len(table.rows) > MOST_ROWS for each in RESULTS for table in each.tables)
     assert "<pre>mistakebound lab --all</pre>" in page
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
+
+
+def test_one_theorem_has_one_proof() -> None:
+    one, two = (replace(RESULTS[0], theorems=names) for names in (("novikoff",), ("novikoff", "littlestone")))
+    assert theorems_in_words(one) == "novikoff; its proof is in docs/theory.md."
+    assert theorems_in_words(two) == "novikoff, littlestone; their proofs are in docs/theory.md."
 
 
 def test_a_check_that_fails_is_shown() -> None:

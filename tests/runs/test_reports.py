@@ -15,6 +15,7 @@ from files import call, without_spans
 
 import mistakebound as mb
 from mistakebound.forecasters.verdict import evidence_of
+from mistakebound.runs.comparison_report import lead
 from mistakebound.runs.round_dates import time_axis
 from mistakebound.viz.mistake_charts import brief_bound
 
@@ -180,6 +181,21 @@ def test_the_report_of_a_comparison(table: Path, tmp_path: Path) -> None:
     assert "always predicting" in page
     assert f"mistakebound compare {table} --label rain --report {page_file} --certify" in without_spans(page)
     assert "certificate" in page
+
+
+def test_the_second_of_a_comparison_makes_more_mistakes_than_the_best(tmp_path: Path) -> None:
+    """If several are the best, the next one is named; if all are, none is."""
+    (tmp_path / "one.csv").write_text("a,y\n" + "1,0\n0,1\n" * 20, encoding="utf-8")
+    found = mb.runs.compare(mb.Source(tmp_path / "one.csv", label="y"))
+    least = found.ranked[0].curve.mistakes
+    after = next(each for each in found.ranked if each.curve.mistakes > least)
+    words = f"The next, <bdi>{after.name}</bdi>, makes {after.curve.mistakes} mistakes"
+    assert words in lead(found)
+    tied = [each for each in found.ranked if each.curve.mistakes == least]
+    assert len(tied) > 1
+    alone = replace(found, ranked=(tied[0], after))
+    assert words.replace("next", "second") in lead(alone)
+    assert "The " not in lead(replace(found, ranked=tuple(tied)))
 
 
 def test_a_comparison_that_no_learner_can_make(tmp_path: Path) -> None:

@@ -236,6 +236,31 @@ def test_the_first_column_stays_in_sight(opened: Callable[..., Any], tmp_path: P
     assert cell.bounding_box()["x"] == pytest.approx(left)
 
 
+def test_options_are_not_broken(opened: Callable[..., Any], page_file: Path) -> None:
+    """The options of the learner, on pages of every width from 280 pixels on."""
+    broken = opened(page_file).evaluate(
+        """() => {
+            const broken = [];
+            for (let width = 280; width < 400; width += 5) {
+                document.body.style.width = `${width}px`;
+                for (const code of document.querySelectorAll("code")) {
+                    const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+                    for (let node = walk.nextNode(); node; node = walk.nextNode())
+                        for (const option of node.data.matchAll(/--[a-z-]+/g)) {
+                            const range = document.createRange();
+                            range.setStart(node, option.index);
+                            range.setEnd(node, option.index + option[0].length);
+                            const tops = [...range.getClientRects()].map(box => Math.round(box.top));
+                            if (new Set(tops).size > 1) broken.push([option[0], width]);
+                        }
+                }
+            }
+            return broken;
+        }"""
+    )
+    assert not broken
+
+
 def test_a_narrow_screen_needs_no_sideways_scrolling(opened: Callable[..., Any], page_file: Path) -> None:
     page = opened(page_file, viewport={"width": 380, "height": 800})
     page.locator("figure.chart > svg").first.hover()

@@ -241,6 +241,6 @@ def cell(value: Any) -> str:
     number = float(value)
     if not math.isfinite(number):
         return "–" if math.isnan(number) else "∞" if number > 0 else "−∞"
-    if number == round(number) and abs(number) < 1e15:
+    if math.isclose(number, round(number), rel_tol=1e-12) and abs(number) < 1e15:
         return f"{number:,.0f}"
     return f"{number:,.1f}" if abs(number) >= 1000 else f"{number:.4g}"

@@ -92,7 +92,8 @@ def _part(name: str, words: str) -> str:
 
 def theorems_in_words(result: Result) -> str:
     """Return the ids of the theorems of an experiment, and where their proofs are."""
-    return f"{', '.join(result.theorems)}; their proofs are in docs/theory.md." if result.theorems else ""
+    proofs = "its proof is" if len(result.theorems) == 1 else "their proofs are"
+    return f"{', '.join(result.theorems)}; {proofs} in docs/theory.md." if result.theorems else ""
 
 
 def _table(table: Table) -> str:

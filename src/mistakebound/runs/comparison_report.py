@@ -61,14 +61,14 @@ def lead(found: Comparison) -> str:
     best, *others = found.ranked
     rounds = best.curve.rounds
     words = [f"{many(len(found.ranked), 'learner')} predicted each label of the same stream before it was read."]
-    if others:
-        second = others[0]
-        words.append(f"The second, {text(second.name)}, makes {many(second.curve.mistakes, 'mistake')}")
-        words[-1] += f" ({share(second.curve.mistakes, rounds)})."
+    if worse := [each for each in others if each.curve.mistakes > best.curve.mistakes]:
+        place = "second" if len(worse) == len(others) else "next"
+        words.append(f"The {place}, {text(worse[0].name)}, makes {many(worse[0].curve.mistakes, 'mistake')}")
+        words[-1] += f" ({share(worse[0].curve.mistakes, rounds)})."
     label, guessed = best.majority
     words.append(f"Always predicting {text(label)} makes {many(guessed, 'mistake')} ({share(guessed, rounds)}).")
-    if worse := sum(each.worse_than_majority for each in found.ranked):
-        words.append(f"{many(worse, 'learner')} made more mistakes than that.")
+    if bad := sum(each.worse_than_majority for each in found.ranked):
+        words.append(f"{many(bad, 'learner')} made more mistakes than that.")
     return " ".join(words)
 
 

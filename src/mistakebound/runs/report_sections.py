@@ -13,7 +13,7 @@ from mistakebound.learners.panel import Panel
 from mistakebound.runs.class_section import shown
 from mistakebound.runs.progress import size_of
 from mistakebound.viz.mistake_charts import leadership_chart
-from mistakebound.viz.page import bar_table, charts, facts, paragraph, section, table, text
+from mistakebound.viz.page import bar_table, charts, code, facts, paragraph, section, table, text
 from mistakebound.viz.probability_charts import auc_in_words, calibration_chart, roc_chart, threshold_chart
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def data(result: RunResult, learner: str) -> str:
     if result.columns:
         rows["columns"] = ", ".join(map(text, result.columns))
     rows["skipped lines"] = f"{len(result.skipped):,}"
-    rows["learner"] = f"<code>{text(learner)}</code>"
+    rows["learner"] = code(learner)
     read = f", {size(result.bytes)} of text" if result.bytes else ""
     rows["time"] = f"{result.seconds:.2f} s{read}"
     return section("Data and learner", facts(rows))

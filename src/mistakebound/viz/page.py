@@ -94,8 +94,17 @@ def paragraph(words: str) -> str:
 
 def command_line(command: str) -> str:
     """Return a command of the shell; on a narrow screen, a line breaks only between words."""
-    words = (f"<span>{escape(escaped(word))}</span>" for word in command.split(" "))
-    return f"<pre>{' '.join(words)}</pre>"
+    return f"<pre>{_whole_words(command)}</pre>"
+
+
+def code(line: str) -> str:
+    """Return options of a command, for a line of text; a line breaks only between words."""
+    return f"<code>{_whole_words(line)}</code>"
+
+
+def _whole_words(line: str) -> str:
+    """Return words that are not broken, although a browser breaks a line after a hyphen."""
+    return " ".join(f"<span>{escape(escaped(word))}</span>" for word in line.split(" "))
 
 
 def charts(drawn: Iterable[Chart]) -> str:
