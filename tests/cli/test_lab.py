@@ -76,6 +76,16 @@ def test_a_wide_table_repeats_its_first_column() -> None:
     ]
 
 
+def test_a_wide_table_repeats_two_columns_if_one_does_not_tell_rows_apart() -> None:
+    rows = [(1, 1, 10**13, 10**14), (1, 2, 10**13, 10**14)]
+    assert lines_of(Table("Mistakes", ("k", "epoch", "second", "third"), rows), 36)[6:] == [
+        "  k  epoch                third",
+        "  ─────────────────────────────",
+        "  1      1  100,000,000,000,000",
+        "  1      2  100,000,000,000,000",
+    ]
+
+
 def test_quick_sizes_can_be_changed() -> None:
     found = json.loads(call("lab", "beta", "--quick", "--seed", 4, "--json"))
     assert found["sizes"] == mb.lab.get("beta").quick | {"seed": 4}

@@ -58,8 +58,8 @@ def test_the_page_has_every_experiment_with_its_parts() -> None:
 
 def test_one_theorem_has_one_proof() -> None:
     one, two = (replace(RESULTS[0], theorems=names) for names in (("novikoff",), ("novikoff", "littlestone")))
-    assert theorems_in_words(one) == "novikoff; its proof is in docs/theory.md."
-    assert theorems_in_words(two) == "novikoff, littlestone; their proofs are in docs/theory.md."
+    assert theorems_in_words(one) == "novikoff; its proof is in theory.md of the docs."
+    assert theorems_in_words(two) == "novikoff, littlestone; their proofs are in theory.md of the docs."
 
 
 def test_a_check_that_fails_is_shown() -> None:

@@ -80,7 +80,8 @@ def lines_of(rows: Rows, width: int = WIDE) -> list[str]:
     r"""Return a table as lines of text. Heads are wrapped to the width of their columns; numbers are at the right.
 
     A table that is wider than the terminal has its longest column of words wrapped. If that is not enough, the columns
-    are printed in several tables, one below the other, each with the first column.
+    are printed in several tables, one below the other, each with the first column, or with the first two if the first
+    does not tell the rows apart.
 
     >>> from mistakebound.lab.experiment import Table
     >>> table = Table("Mistakes", ("n", "who", "most mistakes"), [(1000, "we", 2), (5, "they", 10)])
@@ -99,10 +100,13 @@ def lines_of(rows: Rows, width: int = WIDE) -> list[str]:
         longest = max(words, key=widths.__getitem__)
         too_much = max(0, sum(widths) + 2 * len(widths) - width)
         widths[longest] = max(widths[longest] - too_much, min(widths[longest], LEAST_WORDS))
-    blocks = [[0]]
-    for place in range(1, len(widths)):
-        if sum(widths[at] + 2 for at in [*blocks[-1], place]) > width and len(blocks[-1]) > 1:
-            blocks.append([0])
+    named = (
+        1 if len({row[0] for row in cells}) == len(cells) or len({tuple(row[:2]) for row in cells}) < len(cells) else 2
+    )
+    blocks = [list(range(named))]
+    for place in range(named, len(widths)):
+        if sum(widths[at] + 2 for at in [*blocks[-1], place]) > width and len(blocks[-1]) > named:
+            blocks.append(list(range(named)))
         blocks[-1].append(place)
     lines = [rows.title]
     for number, block in enumerate(blocks):

@@ -24,7 +24,7 @@ MOST_CHECKS = 8
 """If there are more checks, those that hold are folded."""
 
 
-ONLY_HERE = "They hold on these streams, for this seed; the proofs of the theorems are in docs/theory.md."
+ONLY_HERE = "They hold on these streams, for this seed; the proofs of the theorems are in theory.md of the docs."
 
 
 def results_page(results: Sequence[Result], command: str = "") -> str:
@@ -93,7 +93,7 @@ def _part(name: str, words: str) -> str:
 def theorems_in_words(result: Result) -> str:
     """Return the ids of the theorems of an experiment, and where their proofs are."""
     proofs = "its proof is" if len(result.theorems) == 1 else "their proofs are"
-    return f"{', '.join(result.theorems)}; {proofs} in docs/theory.md." if result.theorems else ""
+    return f"{', '.join(result.theorems)}; {proofs} in theory.md of the docs." if result.theorems else ""
 
 
 def _table(table: Table) -> str:
