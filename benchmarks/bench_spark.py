@@ -1,6 +1,6 @@
 """Measure the speed of learning on Spark: beside pyspark.ml, and beside the core alone.
 
-    python benchmarks/bench_spark.py [--rows 10000000] [--columns 30] [--cores 2] [--folder FOLDER]
+    python benchmarks/bench_spark.py [--rows 10000000] [--columns 30] [--cores 2] [--only pyspark|core]
 
 Rows are drawn from a logistic model with a fixed seed, and written to Parquet files. Another 200,000 rows are tested.
 
@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=30)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--core-rows", type=int, default=2_000_000, help="rows of the second table")
+    parser.add_argument("--only", choices=("pyspark", "core"), help="make one of the two tables only")
     parser.add_argument("--memory", default="8g", help="memory of Spark")
     parser.add_argument("--folder", type=Path, help="a folder for the files; by default, a temporary one")
     parser.add_argument("--quick", action="store_true")
@@ -163,8 +164,10 @@ def main() -> None:
         spark = session(f"local[{options.cores}]", {"spark.driver.memory": options.memory})
         try:
             print(f"{options.rows} rows of {options.columns} columns, {options.cores} cores")
-            beside_pyspark(spark, folder, options)
-            beside_the_core(spark, folder, options)
+            if options.only != "core":
+                beside_pyspark(spark, folder, options)
+            if options.only != "pyspark":
+                beside_the_core(spark, folder, options)
         finally:
             spark.stop()
 

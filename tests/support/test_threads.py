@@ -12,7 +12,7 @@ import pytest
 from processes import DEADLINE
 
 from mistakebound._support.locks import Lock
-from mistakebound._support.threads import parallel_map
+from mistakebound._support.threads import parallel_map, read_ahead
 
 
 def never(_: int) -> bool:
@@ -139,3 +139,64 @@ def test_a_lock_in_a_forked_process_is_free_or_raises(inside: bool) -> None:
         thread.join(DEADLINE)
     with lock, copy.deepcopy(lock), pickle.loads(pickle.dumps(lock)):  # copies are other locks, which are free
         pass
+
+
+# ---------------------------------------------------------------------- read ahead
+
+
+def test_items_are_read_ahead_in_order() -> None:
+    read = []
+
+    def items():
+        for number in range(20):
+            read.append(number)
+            yield number
+
+    ahead = read_ahead(items(), most=2)
+    assert next(ahead) == 0
+    with pytest.raises(StopIteration):
+        wait_for(ahead, 20)
+    assert read == list(range(20))
+
+
+def wait_for(ahead, count):
+    for number in range(1, count + 1):
+        assert next(ahead) == number
+
+
+def test_no_more_items_are_read_than_asked_for() -> None:
+    third, read = threading.Event(), []
+
+    def items():
+        for number in range(20):
+            read.append(number)
+            if number == 2:
+                third.set()
+            yield number
+
+    ahead = read_ahead(items(), most=2)
+    assert next(ahead) == 0
+    assert third.wait(DEADLINE)
+    ahead.close()
+    assert read == [0, 1, 2]
+
+
+def test_an_error_of_reading_is_raised_after_the_items_before_it() -> None:
+    def items():
+        yield 1
+        message = "broken"
+        raise ValueError(message)
+
+    ahead = read_ahead(items())
+    assert next(ahead) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(ahead)
+
+
+def test_the_thread_ends_with_the_iterator() -> None:
+    before = threading.active_count()
+    ahead = read_ahead(iter(range(100)))
+    assert [next(ahead) for _ in range(3)] == [0, 1, 2]
+    assert threading.active_count() == before + 1
+    ahead.close()
+    assert threading.active_count() == before

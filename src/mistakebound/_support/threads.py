@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 QUEUED = 2
 """Tasks that wait in the queue, in addition to those in progress, so that a thread finds the next one at once."""
@@ -143,3 +144,34 @@ def until_error(items: Iterable[Item], errors: list[BaseException]) -> Iterator[
         yield from items
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised again after the items before it
         errors.append(error)
+
+
+def read_ahead(items: Iterable[Item], most: int = 2) -> Generator[Item]:
+    """Yield items that a thread reads ahead: at most so many, while the caller works on the one before them.
+
+    An error of reading is raised after the items before it. The thread has ended when the iterator has ended.
+    """
+    free, found = threading.Semaphore(most), SimpleQueue[Any]()  # tuples of an item; at the end, a list of errors
+    stopped = threading.Event()
+
+    def read() -> None:
+        errors: list[BaseException] = []
+        for item in until_error(items, errors):
+            found.put((item,))
+            free.acquire()
+            if stopped.is_set():
+                break
+        found.put(errors)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    try:
+        while isinstance(next_one := found.get(), tuple):
+            yield next_one[0]
+            free.release()
+        if next_one:
+            raise next_one[0]
+    finally:
+        stopped.set()
+        free.release()
+        thread.join()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
@@ -92,13 +92,16 @@ def worker(start: bytes, columns: Columns) -> Callable[[Iterator[Any]], Iterator
         import pyarrow as pa  # noqa: PLC0415 - on the worker
         from pyspark import TaskContext  # noqa: PLC0415
 
+        from mistakebound._support.threads import read_ahead  # noqa: PLC0415
         from mistakebound.spark.rows import learn_batches  # noqa: PLC0415
 
         learner, error = from_bytes(start), None
         before = learner.ledger_.rounds
         try:
-            for _ in learn_batches(learner, columns, batches):
-                pass
+            # While the core learns a batch, a thread receives the next ones from Spark.
+            with closing(read_ahead(batches)) as ahead:
+                for _ in learn_batches(learner, columns, ahead):
+                    pass
         except ValueError as wrong:
             error = str(wrong)
         if error is None and learner.ledger_.rounds == before:
