@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from mistakebound.errors import StreamError
+from mistakebound.learners.panel import Panel
 from mistakebound.spark.columns import hashed, quoted
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def worker(start: bytes, columns: Columns) -> Callable[[Iterator[Any]], Iterator
         before = learner.ledger_.rounds
         try:
             # While the core learns a batch, a thread receives the next ones from Spark.
-            with closing(read_ahead(batches)) as ahead:
+            with closing(read_ahead(batches)) as ahead, on_one_thread(learner):
                 for _ in learn_batches(learner, columns, ahead):
                     pass
         except ValueError as wrong:
@@ -115,6 +116,21 @@ def worker(start: bytes, columns: Columns) -> Callable[[Iterator[Any]], Iterator
         )
 
     return learn
+
+
+@contextmanager
+def on_one_thread(learner: Learner) -> Iterator[None]:
+    """Let a Panel learn on one thread: Spark runs a task on each core. The parameter ``threads`` stays as it is."""
+    if not isinstance(learner, Panel):
+        yield
+        return
+    wanted, learner.threads = learner.threads, 1
+    if learner.has_learned and not learner.several:
+        learner._current_play().engine.core.use_threads(1)
+    try:
+        yield
+    finally:
+        learner.threads = wanted
 
 
 def to_bytes(learner: Learner) -> bytes:
