@@ -21,7 +21,7 @@ from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mistakebound import bounds, experts, forecasters, lab, losses, runs, theorems
     from mistakebound.certificates.certificate import Certificate
@@ -150,15 +150,15 @@ def mix(start: AnyLearner, parts: Sequence[AnyLearner], shares: Sequence[float] 
     >>> mb.mix(start, parts).weights_.tolist()
     [0.8, 0.2]
     """
+    mixing: Any = None
     if not isinstance(start, Learner):
         from mistakebound.experts.mixing import is_over_experts, mix_experts  # noqa: PLC0415 - not for linear learners
 
-        if is_over_experts(start):
-            return mix_experts(start, parts, shares)
-    from mistakebound.learners.mixing import mix as mix_linear  # noqa: PLC0415 - few need it
-
-    mix_any: Callable[..., Any] = mix_linear
-    return mix_any(start, parts, shares)  # type: ignore[no-any-return]
+        mixing = mix_experts if is_over_experts(start) else None
+    if mixing is None:
+        from mistakebound.learners.mixing import mix as mixing  # noqa: PLC0415 - few need it
+    found: AnyLearner = mixing(start, parts, shares)
+    return found
 
 
 def __getattr__(name: str) -> Any:
