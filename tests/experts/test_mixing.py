@@ -131,6 +131,50 @@ def test_any_dealing_of_forecasts_has_the_weights_of_one_learner(make: Any, clas
         assert ledger.regrets == pytest.approx(ledger.total_loss - ledger.expert_losses, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("early", [0, 20])
+def test_losses_alone(early: int) -> None:
+    L, _ = forecasts(90)
+    one, start = E.Hedge(eta=0.7), E.Hedge(eta=0.7)
+    one.run_losses(L)
+    if early:
+        start.run_losses(L[:early])
+    parts = [copy(start) for _ in range(3)]
+    for k, part in enumerate(parts):
+        part.run_losses(L[early + k :: 3])
+    found = mb.mix(start, parts)
+    for learner in (found, one):
+        assert learner.weights_ == pytest.approx(one.weights_, rel=1e-12)
+        learner.run_losses(L[:5])
+
+
+def test_late_outcomes_are_counted() -> None:
+    for make in (E.WeightedMajority, FORECASTS["hedge"]):
+        start = make()
+        start.learn_one([1, 0], 1)
+        parts = [copy(start), copy(start)]
+        for part in parts:
+            first, second = part.ask([1, 0]), part.ask([0, 1])
+            part.tell(second, 1)
+            part.tell(first, 1)
+        ledger = mb.mix(start, parts).ledger_
+        assert (ledger.rounds, ledger.late) == (5, 2)
+
+
+def test_a_part_with_other_outcomes_than_0_and_1() -> None:
+    parts = [voter(([1, 0], 1)), voter(([3, 2], 3))]
+    found = mb.mix(voter(), parts)
+    found.learn_one([0.5, 1], 1)  # refused while all outcomes are 0 and 1
+    assert found.ledger_.expert_mistakes.tolist() == [1, 2]
+
+
+def test_random_numbers_are_those_after_the_longest_part() -> None:
+    A, y = votes(30)
+    start = E.RandomizedWeightedMajority(seed=5)
+    parts = [learned(copy(start), A[:10], y[:10]), learned(copy(start), A[10:], y[10:])]
+    assert mb.mix(start, parts)._chooser.next_draw() == copy(parts[1])._chooser.next_draw()
+    assert mb.mix(start, parts)._chooser.next_draw() != copy(parts[0])._chooser.next_draw()
+
+
 def test_the_record_is_that_of_the_parts_one_after_another() -> None:
     A, y = forecasts(30)
     start = learned(FORECASTS["hedge"](), A[:10], y[:10])

@@ -34,8 +34,8 @@ WORKS = (
 )
 ADDED = (*SUMS, "R", *(f"sums.{name}" for name in SUMS))
 """Arrays of an engine's state that are sums over rounds, with a number for each expert."""
-TOTALS, LARGEST = [2, 5, 6], [3, 4]
-"""Places of sums over rounds, and of largest values so far, in the array ``numbers`` of the core."""
+TOTALS = [2, 5, 6]
+"""Places of sums over rounds in the array ``numbers`` of the core."""
 
 
 class Part(NamedTuple):
@@ -164,7 +164,6 @@ def _add_state(
             arrays[name] += new_arrays[name][list(order)] - old_arrays[name]
     if "numbers" in arrays:
         arrays["numbers"][TOTALS] += new_arrays["numbers"][TOTALS] - old_arrays["numbers"][TOTALS]
-        arrays["numbers"][LARGEST] = np.maximum(arrays["numbers"][LARGEST], new_arrays["numbers"][LARGEST])
 
 
 # ---------------------------------------------------------------------- checks
