@@ -149,6 +149,13 @@ def mix(start: AnyLearner, parts: Sequence[AnyLearner], shares: Sequence[float] 
     >>> parts[1].learn_one({"Ann": 1, "Bob": 0}, 1)
     >>> mb.mix(start, parts).weights_.tolist()
     [0.8, 0.2]
+    >>> start = mb.Perceptron()
+    >>> parts = [copy.copy(start), copy.copy(start)]
+    >>> parts[0].learn_one({"free": 1}, -1)
+    >>> parts[1].learn_one({"lunch": 1}, -1)
+    >>> mixed = mb.mix(start, parts)
+    >>> mixed.weights_, mixed.ledger_.mistakes
+    ({'free': -0.5, 'lunch': -0.5}, 2)
     """
     mixing: Any = None
     if not isinstance(start, Learner):

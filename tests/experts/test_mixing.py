@@ -131,6 +131,39 @@ def test_any_dealing_of_forecasts_has_the_weights_of_one_learner(make: Any, clas
         assert ledger.regrets == pytest.approx(ledger.total_loss - ledger.expert_losses, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **prior: E.WeightedMajority(0.7, **prior),
+        lambda **prior: E.Hedge(eta=0.7, gradient=False, **prior),
+    ],
+    ids=["votes", "forecasts"],
+)
+def test_a_prior_by_name_in_any_order(make: Any) -> None:
+    A, y = votes(60)
+    A, y = A.astype(float), y.astype(float)
+    names, prior = list("abcd"), {"a": 1.0, "c": 5.0, "d": 2.0}
+    one, start = make(prior=prior), make(prior=prior)
+    one.run(dict(zip(names, A.T, strict=True)), y)
+    parts = [copy(start) for _ in range(3)]
+    for k, part in enumerate(parts):
+        order = np.roll(np.arange(4), k)
+        part.run({names[place]: A[k::3, place] for place in order}, y[k::3])
+    found = mb.mix(start, parts)
+    assert found.names_ == names
+    assert found.weights_ == pytest.approx(one.weights_, rel=1e-12)
+
+
+def test_experts_that_are_known_before_the_first_round() -> None:
+    start = FORECASTS["hedge"]()
+    start.ask([0.1, 0.9])
+    parts = [copy(start), copy(start)]
+    for part in parts:
+        part.learn_one([0.1, 0.9], 0.0)
+    one = learned(FORECASTS["hedge"](), [[0.1, 0.9]] * 2, [0.0] * 2)
+    assert mb.mix(start, parts).weights_ == pytest.approx(one.weights_, rel=1e-12)
+
+
 @pytest.mark.parametrize("early", [0, 20])
 def test_losses_alone(early: int) -> None:
     L, _ = forecasts(90)
@@ -249,7 +282,9 @@ def test_mistakes_are_at_most_the_sum_of_the_bounds_of_the_parts(parts: int) -> 
     start = E.WeightedMajority()
     learners = [learned(copy(start), A[k::parts], y[k::parts]) for k in range(parts)]
     bounds = [each.certify().bound for each in learners]
-    assert mb.mix(start, learners).ledger_.mistakes <= sum(bounds)
+    found = mb.mix(start, learners).ledger_
+    both = (parts * math.log(4) + found.expert_mistakes.min() * math.log(2)) / math.log(4 / 3)
+    assert found.mistakes <= sum(bounds) <= both * (1 + 1e-12)
 
 
 # ---------------------------------------------------------------------- files
