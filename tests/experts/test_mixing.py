@@ -222,6 +222,22 @@ def test_the_record_is_that_of_the_parts_one_after_another() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: E.WeightedMajority(0.9), FORECASTS["hedge"]], ids=["votes", "forecasts"])
+@pytest.mark.parametrize("early", [0, 10])
+def test_a_run_of_a_mix_returns_the_ledger_of_its_rounds(make: Any, early: int) -> None:
+    A, y = votes(60)
+    A, y = A.astype(float), y.astype(float)
+    start = make()
+    for t in range(early):
+        start.learn_one(A[t], y[t])
+    found = mixed(start, A[early:], y[early:], np.arange(60 - early) % 3)
+    before = found.ledger_
+    own = found.run(A[:20], y[:20])
+    after = found.ledger_
+    assert own.mistake_rounds.tolist() == (after.mistake_rounds[before.mistakes :] - 60).tolist()
+    assert own.predictions.tolist() == after.predictions[60:].tolist()
+
+
+@pytest.mark.parametrize("make", [lambda: E.WeightedMajority(0.9), FORECASTS["hedge"]], ids=["votes", "forecasts"])
 def test_mixes_can_be_mixed(make: Any) -> None:
     A, y = votes(60)
     A, y = A.astype(float), y.astype(float)

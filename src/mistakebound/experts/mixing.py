@@ -109,7 +109,8 @@ def _mixed_votes(base: VotePlay, parts: Sequence[Part], chooser: Any) -> VotePla
     play.mistakes, play.awake, play.charged = base.mistakes.copy(), base.awake.copy(), base.charged.copy()
     play.rounds, play.late, play.expected, play.bits = base.rounds, base.late, base.expected, base.bits
     wrong = _joined_rounds(base)
-    play.predictions, play.wrong = list(base.predictions), [wrong]
+    if base.rounds:  # both lists have the same number of parts
+        play.predictions, play.wrong = [joined_labels(base.predictions)], [wrong]
     for part, order in parts:
         play.mistakes += part.mistakes[order] - base.mistakes
         play.awake += part.awake[order] - base.awake
