@@ -154,14 +154,17 @@ def test_a_prior_by_name_in_any_order(make: Any) -> None:
     assert found.weights_ == pytest.approx(one.weights_, rel=1e-12)
 
 
-def test_experts_that_are_known_before_the_first_round() -> None:
+def test_experts_that_are_known_before_the_first_round(tmp_path: Path) -> None:
     start = FORECASTS["hedge"]()
     start.ask([0.1, 0.9])
     parts = [copy(start), copy(start)]
     for part in parts:
         part.learn_one([0.1, 0.9], 0.0)
     one = learned(FORECASTS["hedge"](), [[0.1, 0.9]] * 2, [0.0] * 2)
-    assert mb.mix(start, parts).weights_ == pytest.approx(one.weights_, rel=1e-12)
+    found = mb.mix(start, parts)
+    assert found.weights_ == pytest.approx(one.weights_, rel=1e-12)
+    found.save(tmp_path / "m.mb")
+    assert mb.load(tmp_path / "m.mb").ledger_.predictions.tolist() == found.ledger_.predictions.tolist()
 
 
 @pytest.mark.parametrize("early", [0, 20])

@@ -135,7 +135,8 @@ def _joined_rounds(play: VotePlay) -> AnyArray:
 def _mixed_forecasts(base: MixturePlay, parts: Sequence[Part]) -> MixturePlay:
     """Return the play with the losses of all parts."""
     play = deepcopy(base)
-    width = int(np.prod(base.shape or ()))
+    play.shape = parts[0].play.shape  # a start that has learned nothing has none
+    width = int(np.prod(play.shape or ()))
     for part, order in parts:
         play.forecasts.extend(part.forecasts[base.rounds * width :])
         play.kept.extend(part.kept, base.rounds, order, play.roster.prior)
