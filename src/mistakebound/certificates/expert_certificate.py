@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
 from mistakebound.theorems import EXPERT_THEOREMS, best_expert
-from mistakebound.theorems.evidence import WHOLE_STREAM
+from mistakebound.theorems.evidence import ALONE, WHOLE_STREAM, Premise
 
 if TYPE_CHECKING:
     from mistakebound.play.expert_ledger import ExpertLedger
+
+
+PARTS = "it was mixed from parts, which predicted without the rounds of each other: certify each part"
+"""What a mixed learner lacks; the weights are exact, but its predictions are not those of one learner."""
 
 
 def certify_experts(ledger: ExpertLedger) -> Certificate:
@@ -19,7 +23,8 @@ def certify_experts(ledger: ExpertLedger) -> Certificate:
     See docs/theory.md, "Experts with votes".
     """
     theorem = EXPERT_THEOREMS[ledger.rule]
-    premises = tuple(theorem.premises(ledger))
+    mixed = (Premise(ALONE, False, PARTS),) if ledger.mixed else ()
+    premises = (*mixed, *theorem.premises(ledger))
     applies = all(p.holds for p in premises)
     bound = theorem.bound(ledger) if applies and ledger.rounds else math.inf
     broken = theorem.counted(ledger) > bound * (1 + ROUNDING)
@@ -37,6 +42,6 @@ def certify_experts(ledger: ExpertLedger) -> Certificate:
         status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
         premises=premises,
         comparator={} if against is None else {"variables": [against.name]},
-        note=theorem.note(ledger),
+        note="" if ledger.mixed else theorem.note(ledger),
         expected=ledger.expected_mistakes if theorem.randomized else None,
     )

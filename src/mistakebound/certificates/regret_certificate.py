@@ -21,7 +21,9 @@ from mistakebound.certificates.certificate import (
     VACUOUS,
     VIOLATED,
 )
+from mistakebound.certificates.expert_certificate import PARTS
 from mistakebound.theorems import Premise
+from mistakebound.theorems.evidence import ALONE
 from mistakebound.theorems.regret import apply_theorem, theorem_of
 from mistakebound.theorems.sequences import SequenceCheck, against_sequences
 
@@ -153,7 +155,10 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
     found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
     theorem, rounds = theorem_of(ledger), len(ledger.losses)
     premises: tuple[Premise, ...] = ()
-    if not ledger.from_start or not ledger.kept.complete:
+    if ledger.mixed:
+        found["status"] = DOES_NOT_APPLY
+        premises = (Premise(ALONE, False, PARTS),)
+    elif not ledger.from_start or not ledger.kept.complete:
         premises = (
             Premise("the rounds include the first round", ledger.from_start, "" if ledger.from_start else LATER),
             Premise("the advice of all rounds was kept", ledger.kept.complete, f"keep_bytes is {ledger.kept.most:,}"),

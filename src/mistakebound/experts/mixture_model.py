@@ -12,7 +12,7 @@ from mistakebound._support.schema import need
 from mistakebound.errors import ModelError
 from mistakebound.experts.calibrated import Ridge
 from mistakebound.experts.mixture_play import MixturePlay
-from mistakebound.experts.model_fields import constructed, encoded_parameters, required, restore_roster
+from mistakebound.experts.model_fields import constructed, encoded_parameters, required, restore_roster, without_mixed
 from mistakebound.losses import loss_named
 from mistakebound.models import engine_state
 
@@ -34,6 +34,7 @@ def mixture_to_file(play: MixturePlay) -> tuple[dict[str, Any], dict[str, AnyArr
         "experts": play.roster.n,
         "shape": None if play.shape is None else list(play.shape),
         "late": play.late,
+        **({"mixed": True} if play.mixed else {}),
         "kept": kept,
         "engine": numbers,
     }
@@ -49,6 +50,7 @@ def mixture_to_file(play: MixturePlay) -> tuple[dict[str, Any], dict[str, AnyArr
 def restored_mixture(kind: Any, fields: Any, arrays: Mapping[str, AnyArray]) -> MixturePlay:
     """Return the play of a learner of this class, from the fields and arrays of a file."""
     field_names = ("parameters", "losses_alone", "names", "experts", "shape", "late", "kept", "engine")
+    fields, mixed = without_mixed(fields)
     parameters, alone, names, experts, shape, late, kept, engine = schema.fields(fields, *field_names, path="play")
     built_with = constructed(kind, parameters, "play.parameters")
     if schema.flag(alone, "play.losses_alone"):
@@ -65,7 +67,7 @@ def restored_mixture(kind: Any, fields: Any, arrays: Mapping[str, AnyArray]) -> 
     need(forecasts.size == losses.size * classes, "there must be a forecast for each loss", "forecasts")
     need(bool(losses.size) == (shape is not None), "play.shape must be null if there are no losses", "play.shape")
     play.losses, play.forecasts = array("d", losses.tobytes()), array("d", forecasts.tobytes())
-    play.late = schema.whole(late, "play.late", 0, losses.size)
+    play.late, play.mixed = schema.whole(late, "play.late", 0, losses.size), mixed
     advice = {name.removeprefix("kept."): each for name, each in arrays.items() if name.startswith("kept.")}
     need(set(advice) == {"advice", "outcomes", "priors"}, "kept advice, outcomes and priors are required", "play.kept")
     play.kept.restore(kept, advice, play.shape or ())

@@ -63,6 +63,7 @@ class MixturePlay:
         self.losses = array("d")
         self.kept = KeptAdvice(built_with.keep_bytes)
         self.late = 0
+        self.mixed = False  # whether rounds were learned in parts
         self.shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
 
     @property
@@ -247,4 +248,5 @@ class MixturePlay:
             make=played._make,
             weights=None if weights is None else stacked_weights(weights, self.roster.n),
             before=before,
+            mixed=self.mixed,
         )

@@ -92,6 +92,14 @@ def restore_roster(roster: Roster, names: Any, experts: Any) -> None:
     roster.admit(n, names)
 
 
+def without_mixed(fields: Any) -> tuple[Any, bool]:
+    """Return the fields of a play without ``mixed``, and its value: only a play that was mixed from parts has it."""
+    if not isinstance(fields, dict):
+        return fields, False
+    rest = {name: value for name, value in fields.items() if name != "mixed"}
+    return rest, schema.flag(fields.get("mixed", False), "play.mixed")
+
+
 def required(arrays: Mapping[str, AnyArray], *names: str) -> tuple[str, ...]:
     """Return these names; raise ModelError if an array is missing."""
     for name in names:

@@ -11,7 +11,7 @@ from mistakebound._support.schema import LABEL_TYPES, need
 from mistakebound.data.labels import label_array
 from mistakebound.errors import ModelError
 from mistakebound.experts.guarded_play import GuardedPlay
-from mistakebound.experts.model_fields import constructed, encoded_parameters, required, restore_roster
+from mistakebound.experts.model_fields import constructed, encoded_parameters, required, restore_roster, without_mixed
 from mistakebound.experts.votes import joined_labels
 from mistakebound.models.container import DTYPES
 from mistakebound.models.parameters import decode, encode
@@ -52,6 +52,7 @@ def votes_to_file(play: VotePlay) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "late": play.late,
         "expected": play.expected,
         "bits": play.bits,
+        **({"mixed": True} if play.mixed else {}),
         "core": {"phase": state["phase"], **{name: schema.to_json(state[name]) for name in ("total", "fresh")}},
     }
     if isinstance(play, GuardedPlay):
@@ -78,6 +79,7 @@ def restored_votes(kind: Any, fields: Any, arrays: Mapping[str, AnyArray], learn
     """Return the play of a learner of this class, from the fields and arrays of a file."""
     field_names = ("parameters", "names", "experts", "labels", "rounds", "late", "expected", "bits", "core")
     is_guarded = issubclass(kind.play_class, GuardedPlay)
+    fields, mixed = without_mixed(fields)
     found = schema.fields(fields, *field_names, *(("advice",) if is_guarded else ()), path="play")
     parameters, names, experts, labels, rounds, late, expected, bits, core, *advice = found
     built_with = constructed(kind, parameters, "play.parameters")
@@ -93,6 +95,7 @@ def restored_votes(kind: Any, fields: Any, arrays: Mapping[str, AnyArray], learn
     play.late = schema.whole(late, "play.late", 0, play.rounds)
     play.expected = schema.number(expected, "play.expected", 0.0)
     play.bits = schema.flag(bits, "play.bits")
+    play.mixed = mixed
     restore_roster(play.roster, names, experts)
     n = play.roster.n
     for name in (*COUNTED, *(f"core.{each}" for each in CORE)):

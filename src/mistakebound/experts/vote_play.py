@@ -56,6 +56,7 @@ class VotePlay:
         self.rounds = self.late = 0
         self.expected = 0.0
         self.bits = True  # whether all outcomes so far are 0 or 1
+        self.mixed = False  # whether rounds were learned in parts
 
     # ------------------------------------------------------------------ rounds
 
@@ -159,6 +160,7 @@ class VotePlay:
             "names": tuple(self.roster.all_names()),
             "from_start": before.rounds == 0,
             "late": self.late,
+            "mixed": self.mixed,
         }
 
     # ------------------------------------------------------------------ internals

@@ -29,38 +29,10 @@ LIMIT, THREADS = 8, 12
 
 
 def mix(start: Learner, parts: Sequence[Learner], shares: Sequence[float] | str | None = None) -> Learner:
-    """Return one learner that has learned what the parts have learned, each of which continued from a copy of start.
+    """Return one learner that has learned what the parts have learned, by averaging weights; see ``mistakebound.mix``.
 
-    Weights are averaged with the shares, counts are added. The record of the result has the rounds of ``start``, then
-    those that each part has learned, one after another. The arguments do not change. If only one part has a share and
-    no other part has learned anything, the result is a copy of that part. Predictions that wait for their outcome
-    (``ask``) are not taken over.
-
-    Parameters
-    ----------
-    start : Learner
-        The learner that was copied; it may have learned nothing.
-    parts : sequence of Learner
-        The copies, each of which went on learning.
-    shares : sequence of float or str, optional
-        A number of at least 0 for each part; they sum to 1. By default, the parts that learned at least one round have
-        equal shares. ``"mistakes"`` means shares proportional to the updates of each part since ``start``.
-
-    Raises
-    ------
-    ValueError
-        If a part does not continue from ``start``, or if the shares are not valid.
-
-    Examples
-    --------
-    >>> import copy, mistakebound as mb
-    >>> start = mb.Perceptron()
-    >>> parts = [copy.copy(start), copy.copy(start)]
-    >>> parts[0].learn_one({"free": 1}, -1)
-    >>> parts[1].learn_one({"lunch": 1}, -1)
-    >>> mixed = mb.mix(start, parts)
-    >>> mixed.weights_, mixed.ledger_.mistakes
-    ({'free': -0.5, 'lunch': -0.5}, 2)
+    The parts are linear learners or Panels. If only one part has a share and no other part has learned anything, the
+    result is a copy of that part.
     """
     parts = list(parts)
     _check_kinds(start, parts)

@@ -55,6 +55,8 @@ class ExpertLedger(VotePlots):
     """Number of outcomes, since the learner's first round, that came after later rounds were learned."""
     weights: FloatArray | None = None
     """Weights of each round, rounds × experts, 0 for sleeping experts; None unless ``run`` kept them."""
+    mixed: bool = False
+    """Whether rounds, since the learner's first, were learned in parts that were then mixed (``mb.mix``)."""
 
     def __repr__(self) -> str:
         summary = (
@@ -128,16 +130,28 @@ class KeptAdvice:
 
     def add(self, advice: FloatArray, outcomes: FloatArray, prior: Callable[[], FloatArray]) -> None:
         """Keep more rounds; ``prior`` is called if experts have joined."""
-        if len(outcomes) and advice.shape[1] > self._width:
-            self._width = advice.shape[1]
+        self._count(len(outcomes), advice.shape[1], advice.nbytes + outcomes.nbytes, prior)
+        if self.complete and len(outcomes):
+            self._parts.append((advice.copy(), outcomes.copy()))
+
+    def extend(self, other: KeptAdvice, begin: int, order: Sequence[int], prior: Callable[[], FloatArray]) -> None:
+        """Keep also the rounds of another learner from ``begin`` on, with its experts in this order."""
+        if other.complete:
+            advice, outcomes = other.rounds()
+            self.add(advice[begin:][:, list(order)], outcomes[begin:], prior)
+        else:
+            self._count(other.count - begin, len(order), other.bytes, prior)
+
+    def _count(self, rounds: int, width: int, size: int, prior: Callable[[], FloatArray]) -> None:
+        """Count rounds with this number of experts; drop all advice if it no longer fits."""
+        if rounds and width > self._width:
+            self._width = width
             self.joins[self.count] = prior()
-        self.count += len(outcomes)
-        self.bytes += advice.nbytes + outcomes.nbytes
+        self.count += rounds
+        self.bytes += size
         if self.bytes > self.most:
             self.complete = False
             self._parts.clear()
-        elif self.complete and len(outcomes):
-            self._parts.append((advice.copy(), outcomes.copy()))
 
     def rounds(self) -> tuple[FloatArray, FloatArray]:
         """Return advice and outcomes of all rounds; experts are asleep, NaN, before they joined."""
@@ -228,6 +242,8 @@ class AggregationLedger(MixturePlots):
     """Weights of each round, rounds × experts, 0 for sleeping experts; None unless ``run`` kept them."""
     before: int | None = field(default=None, compare=False)
     """Number of rounds that were learned before these; None if it is not known."""
+    mixed: bool = False
+    """Whether rounds, since the learner's first, were learned in parts that were then mixed (``mb.mix``)."""
 
     def __repr__(self) -> str:
         summary = f"<AggregationLedger: {self.rule}; {count(self.rounds, 'round')}, {count(len(self.names), 'expert')}"

@@ -64,13 +64,13 @@ def _votes_as_object(ledger: ExpertLedger) -> dict[str, Any]:
         "predictions": codes,
         "names": list(ledger.names),
     }
-    return {name: fields[name] for name in VOTES}
+    return {name: fields[name] for name in VOTES} | _mixed(ledger)
 
 
 def read_votes(text: Any) -> dict[str, Any]:
     """Return the fields of a ledger of votes; raise ModelError with the ``field`` that is not valid."""
-    data = schema.parse(text, "the ledger")
-    return _checked_votes(dict(zip(VOTES, schema.fields(data, *VOTES), strict=True)), EXPERT_RULES)
+    data, mixed = _without_mixed(schema.parse(text, "the ledger"))
+    return _checked_votes(dict(zip(VOTES, schema.fields(data, *VOTES), strict=True)), EXPERT_RULES) | mixed
 
 
 def read_guarded(text: Any) -> dict[str, Any]:
@@ -149,12 +149,12 @@ def mixture_to_json(ledger: AggregationLedger) -> str:
         "sums": {name: ledger.sums[name].tolist() for name in SUMS} if ledger.sums else None,
         "kept": kept | {name: _null_for_nan(arrays[name]) for name in KEPT},
     }
-    return json.dumps({name: fields[name] for name in MIXTURE}, allow_nan=False)
+    return json.dumps({name: fields[name] for name in MIXTURE} | _mixed(ledger), allow_nan=False)
 
 
 def read_mixture(text: Any, keep: Any) -> dict[str, Any]:
     """Return the fields of a ledger of mixed forecasts; ``keep`` is the class that holds the advice."""
-    data = schema.parse(text, "the ledger")
+    data, mixed = _without_mixed(schema.parse(text, "the ledger"))
     fields = dict(zip(MIXTURE, schema.fields(data, *MIXTURE), strict=True))
     names = schema.texts(fields["names"], "names", distinct=True)
     losses = np.array(schema.numbers(fields["losses"], "losses", -schema.LARGEST_FLOAT, schema.LARGEST_FLOAT), float)
@@ -190,7 +190,20 @@ def read_mixture(text: Any, keep: Any) -> dict[str, Any]:
         "from_start": schema.flag(fields["from_start"], "from_start"),
         "late": schema.whole(fields["late"], "late"),
         "kept": _read_kept(fields["kept"], keep, shape),
+        **mixed,
     }
+
+
+def _mixed(ledger: ExpertLedger | AggregationLedger) -> dict[str, bool]:
+    """Return the field that only the ledger of a mixed learner has."""
+    return {"mixed": True} if ledger.mixed else {}
+
+
+def _without_mixed(data: Any) -> tuple[Any, dict[str, bool]]:
+    if not isinstance(data, dict):
+        return data, {}
+    found = {"mixed": schema.flag(data["mixed"], "mixed")} if "mixed" in data else {}
+    return {name: value for name, value in data.items() if name != "mixed"}, found
 
 
 def no_engine(_: Any) -> NoReturn:
