@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound.errors import InputError, ModelError, StreamError
 from mistakebound.learners import linear
-from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import *  # noqa: F403 - the public learners are listed there, once
 from mistakebound.play.ledger import Ledger
 
@@ -158,6 +157,8 @@ def mix(start: AnyLearner, parts: Sequence[AnyLearner], shares: Sequence[float] 
     ({'free': -0.5, 'lunch': -0.5}, 2)
     """
     mixing: Any = None
+    from mistakebound.learners.learner import Learner  # noqa: PLC0415 - it is not a public name
+
     if not isinstance(start, Learner):
         from mistakebound.experts.mixing import is_over_experts, mix_experts  # noqa: PLC0415 - not for linear learners
 

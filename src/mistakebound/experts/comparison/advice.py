@@ -282,8 +282,10 @@ def number_columns(
         notes += [(f"not experts, because they hold words: {', '.join(words)}",)] if words else []
         notes += [(f"not experts, because they are empty: {', '.join(empty)}",)] if empty else []
         for name in unfit:
-            option = experts_option([each for each in frame.names if each in {*names, name}])
-            guess = ("; ", option, " makes it one") if reasons[name] == SEEMS_TO_NUMBER else ()
+            guess: tuple[str | Option, ...] = ()
+            if reasons[name] == SEEMS_TO_NUMBER:
+                experts_then = {*names, name}
+                guess = "; ", experts_option([each for each in frame.names if each in experts_then]), " makes it one"
             notes.append((f"not an expert: {name}, because {reasons[name]}", *guess))
         if not names:
             message = f"no column except {outcome!r} holds numbers; the columns are: {', '.join(frame.names)}"

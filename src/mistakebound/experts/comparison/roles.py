@@ -95,8 +95,9 @@ def role_name(name: str, frame: Frame) -> str:
 
     R and pandas write such a column: the numbers of the rows.
     """
-    numbered = [each for each in frame.names if re.fullmatch(r"c\d+", each)]
-    return "" if name == "c1" == frame.names[0] and numbered == ["c1"] else name
+    if name != "c1" or frame.names[0] != "c1":
+        return name
+    return name if any(re.fullmatch(r"c\d+", each) for each in frame.names[1:]) else ""
 
 
 def experts_option(names: list[str]) -> Option:

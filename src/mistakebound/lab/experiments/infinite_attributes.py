@@ -36,7 +36,7 @@ def _useful(at: Sizes) -> bool:
     quick={"rounds": 400},
     sizes={"rounds": Size(400, 50_000), "r": Size(1, 15), "active": Size(4, 30, large=DISTINCT)},
     together=(
-        Together("r ≤ σ/2, where σ is --active", lambda at: 2 * at["r"] <= at["active"], "other words must be active"),
+        Together("r ≤ active/2", lambda at: 2 * at["r"] <= at["active"], "other words must be active"),
         Together(
             "rounds·(σ − 1) ≥ 2500 + 10r", lambda at: at["rounds"] * (at["active"] - 1) >= 2500 + 10 * at["r"], GROWS
         ),
