@@ -102,8 +102,8 @@ def beside_the_core(spark: Any, folder: Path, options: argparse.Namespace) -> No
         data.mapInArrow(writer(str(stored)), "done int").collect()
         for name in LEARNERS:
             began = time.perf_counter()
-            (shard,) = learn_shards(data, columns, with_labels(made(name)))
-            of_spark = shard.learner.ledger_.rounds / (time.perf_counter() - began)
+            (by_spark,) = learn_shards(data, columns, with_labels(made(name)))
+            of_spark = by_spark.ledger_.rounds / (time.perf_counter() - began)
             alone = with_labels(made(name))
             with pa.memory_map(str(stored)) as source:
                 batches = list(pa.ipc.open_stream(source))
@@ -112,7 +112,7 @@ def beside_the_core(spark: Any, folder: Path, options: argparse.Namespace) -> No
                 for _ in learn_batches(alone, columns, batches):
                     pass
                 of_core = alone.ledger_.rounds / (time.perf_counter() - began)
-            assert alone.ledger_.mistakes == shard.learner.ledger_.mistakes
+            assert alone.ledger_.mistakes == by_spark.ledger_.mistakes
             print(f"{name:24} {kind:8} {of_spark:13.0f} {of_core:12.0f} {of_spark / of_core:6.2f}", flush=True)
 
 

@@ -13,7 +13,7 @@ from mistakebound.data.labels import label_array
 from mistakebound.learners.mixing import mix
 from mistakebound.learners.panel import Panel
 from mistakebound.learners.rounds import look_ahead
-from mistakebound.spark.columns import Columns, dense_as_arrays, find_columns, labels_in
+from mistakebound.spark.columns import Columns, dense_as_arrays, find_columns, labels_in, require
 from mistakebound.spark.model import OnlineClassifierModel
 from mistakebound.spark.params import UNIFORM, HasColumns, HasTraining
 from mistakebound.spark.saving import Readable, Writable
@@ -117,11 +117,8 @@ class OnlineClassifier(Estimator[OnlineClassifierModel], HasColumns, HasTraining
         if columns.weight is not None and not learner.takes_weights:
             message = f"{type(learner).__name__} takes no weights: leave weightCol out"
             raise ValueError(message)
-        if self.getOrderCol() is not None and self.getOrderCol() not in dataset.columns:
-            message = (
-                f"there is no column {self.getOrderCol()!r} (orderCol); the columns are: {', '.join(dataset.columns)}"
-            )
-            raise ValueError(message)
+        if (order := self.getOrderCol()) is not None:
+            require(order, {each.name: each.dataType for each in dataset.schema.fields}, "orderCol")
         columns = dense_as_arrays(dataset, columns)
         trained = self._train(dataset, columns, with_labels(learner, labels_in(dataset, columns)))
         return self._copyValues(OnlineClassifierModel(trained))
@@ -135,7 +132,7 @@ class OnlineClassifier(Estimator[OnlineClassifierModel], HasColumns, HasTraining
         try:
             for epoch in range(epochs):
                 before = learner.ledger_
-                parts = [shard.learner for shard in learn_shards(data, columns, learner)]
+                parts = learn_shards(data, columns, learner)
                 if not parts:
                     message = "the DataFrame has no rows"
                     raise ValueError(message)

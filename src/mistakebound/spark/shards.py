@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 ORDER, TIE = "__mistakebound_order", "__mistakebound_tie"
 """Columns that a sharded frame has besides those of the learner."""
 RESULT = "shard int, model binary, error string"
-
-
-class Shard(NamedTuple):
-    """What one shard returned."""
-
-    number: int
-    learner: Learner
 
 
 def sharded(frame: DataFrame, columns: Columns, shards: int, order: str | None) -> DataFrame:
@@ -61,7 +54,7 @@ def is_remote(frame: DataFrame) -> bool:
     return type(frame).__module__.startswith("pyspark.sql.connect")
 
 
-def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Shard]:
+def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Learner]:
     """Learn each shard, starting from a copy of the learner; return what was learned, in the order of the shards.
 
     Shards without rows are left out. Raise StreamError if a shard has a bad row.
@@ -69,13 +62,12 @@ def learn_shards(data: DataFrame, columns: Columns, learner: Learner) -> list[Sh
     with without_warning():
         learned = data.mapInArrow(worker(to_bytes(learner), columns), RESULT)
     rows = learned.collect()
-    found: dict[int, Any] = {}
-    for row in sorted(rows, key=lambda each: each["shard"]):
+    rows.sort(key=lambda row: row["shard"])
+    for row in rows:
         if row["error"] is not None:
             message = f"shard {row['shard']}: {row['error']}"
             raise StreamError(message)
-        found[row["shard"]] = row
-    return [Shard(number, from_bytes(bytes(row["model"]))) for number, row in found.items()]
+    return [from_bytes(bytes(row["model"])) for row in rows]
 
 
 @contextmanager
